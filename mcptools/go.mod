@@ -1,0 +1,9 @@
+module github.com/agentmux/agentmux-go/mcptools
+
+go 1.26.0
+
+require (
+	github.com/agentmux/agentmux-go/relayclient v0.1.0
+	github.com/agentmux/agentmux-go/wire v0.1.0
+	github.com/modelcontextprotocol/go-sdk v1.8.0
+)

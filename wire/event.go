@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// An Event is something that happened at the relay (PROTOCOL.md, "Events"). [Event.DecodePayload] gives
+// its payload a type.
+type Event struct {
+	EventType     string          `json:"event_type" wire:"required"`
+	TargetSession string          `json:"target_session"`
+	CreatedAt     string          `json:"created_at"` // RFC 3339
+	Payload       json.RawMessage `json:"payload"`
+	Extra         Extra           `json:"-"`
+}
+
+// A Payload is [*IncomingMessage], [*DeliveryOutcome], [*PendingRequest] (choices.requested),
+// [*ChoicesPickResponse] (choices.resolved), [*IdentityRevoked], or [*UnknownPayload].
+type Payload any
+
+// IncomingMessage is a message for the connected session.
+type IncomingMessage struct {
+	MessageID     string   `json:"message_id"`
+	SenderSession string   `json:"sender_session"`
+	Body          string   `json:"body"`
+	CCSessions    []string `json:"cc_sessions,omitempty"` // nil where the relay wrote null
+	Extra         Extra    `json:"-"`
+}
+
+// DeliveryOutcome is the progress of a message that the connected session sent.
+type DeliveryOutcome struct {
+	MessageID string  `json:"message_id"`
+	Phase     string  `json:"phase"`   // "routed", "delivered", …
+	Outcome   *string `json:"outcome"` // nil until it is known; "success", …
+	Extra     Extra   `json:"-"`
+}
+
+// IdentityRevoked says that a principal's credential is no longer valid.
+type IdentityRevoked struct {
+	PrincipalID string `json:"principal_id"`
+	RevokedAt   string `json:"revoked_at"` // RFC 3339
+	Extra       Extra  `json:"-"`
+}
+
+// UnknownPayload is the payload of an event type without a Go type of its own.
+type UnknownPayload struct {
+	Extra Extra
+}
+
+// DecodePayload reads the payload. The error is a [*DecodeError]: a payload that is no object.
+func (e *Event) DecodePayload() (Payload, error) {
+	m, err := members(e.Payload)
+	if err != nil {
+		return nil, within("payload", err)
+	}
+	var p Payload
+	switch e.EventType {
+	case "incoming_message":
+		p = &IncomingMessage{}
+	case "delivery_outcome":
+		p = &DeliveryOutcome{}
+	case "choices.requested":
+		p = &PendingRequest{}
+	case "choices.resolved":
+		p = &ChoicesPickResponse{}
+	case "identity.revoked":
+		p = &IdentityRevoked{}
+	default:
+		return &UnknownPayload{Extra: m}, nil
+	}
+	if err := decodeMembers(m, reflect.ValueOf(p)); err != nil {
+		return nil, within("payload", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,249 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// SchemaVersion is the version of the protocol that this package speaks: the value of every
+// schema_version.
+const SchemaVersion = "1"
+
+// A Frame is one line of the protocol: [*Hello] and [*RequestFrame] from the client, [*HelloAck],
+// [*ResponseFrame] and [*EventFrame] from the relay, [*UnknownFrame] from a peer of another version.
+type Frame interface {
+	// FrameKind is the value of the frame key.
+	FrameKind() string
+}
+
+// Hello is the first frame of a connection: who the client is (PROTOCOL.md, "hello").
+type Hello struct {
+	SchemaVersion string `json:"schema_version"` // [SchemaVersion]
+	PrincipalID   string `json:"principal_id" wire:"required"`
+	IdentityToken Secret `json:"identity_token" wire:"required"` // a pre-shared key, or [SocketTrust]
+	Extra         Extra  `json:"-"`
+}
+
+// HelloAck is the relay's acceptance of a [Hello]. A refusal is a [ResponseFrame] without a request id,
+// holding an [ErrorResponse] (PROTOCOL.md, "hello_ack").
+type HelloAck struct {
+	SchemaVersion string `json:"schema_version"`
+	PrincipalID   string `json:"principal_id"` // the one that the hello named
+	Extra         Extra  `json:"-"`
+}
+
+// RequestFrame asks the relay for one operation (PROTOCOL.md, "request").
+type RequestFrame struct {
+	// RequestID is the correlation id, unique among the requests of one connection. It is
+	// not the request_id that [Send] and [Raww] carry for the caller.
+	RequestID string
+	// Namespace is the bundle that the operation is about. It is empty, and left out, for Send and
+	// Raww, which the suffixes of their targets route.
+	Namespace string
+	Request   Operation
+	Extra     Extra
+}
+
+// ResponseFrame answers a request, or says something that answers none (PROTOCOL.md, "response").
+type ResponseFrame struct {
+	// RequestID is the id of the request. Nil: a refused hello, or a notice before the relay hangs up.
+	RequestID *string
+	Response  Response
+	// Raw is the response object as it came, with U+FFFD for what is no text. [Encode] ignores it.
+	Raw   json.RawMessage
+	Extra Extra
+}
+
+// EventFrame tells a client what happened without being asked (PROTOCOL.md, "event").
+type EventFrame struct {
+	Event Event `json:"event" wire:"required"`
+	Extra Extra `json:"-"`
+}
+
+// UnknownFrame is a frame of a kind that this package does not know.
+type UnknownFrame struct {
+	Kind  string
+	Extra Extra // all members but frame
+}
+
+func (*Hello) FrameKind() string          { return "hello" }
+func (*HelloAck) FrameKind() string       { return "hello_ack" }
+func (*RequestFrame) FrameKind() string   { return "request" }
+func (*ResponseFrame) FrameKind() string  { return "response" }
+func (*EventFrame) FrameKind() string     { return "event" }
+func (f *UnknownFrame) FrameKind() string { return f.Kind }
+
+// Encode returns f as one line, its newline included: the only place where a [Secret] is written out.
+// It fails where a json.RawMessage within f is not JSON.
+func Encode(f Frame) ([]byte, error) {
+	var out bytes.Buffer
+	w := objectWriter{out: &out}
+	err := w.member("frame", f.FrameKind())
+	if err == nil {
+		err = w.frame(f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.end()
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func (w *objectWriter) frame(f Frame) error {
+	switch f := f.(type) {
+	case *RequestFrame:
+		if err := w.member("request_id", f.RequestID); err != nil {
+			return err
+		}
+		if f.Namespace != "" {
+			if err := w.member("namespace", f.Namespace); err != nil {
+				return err
+			}
+		}
+		if err := w.tagged("request", "operation", f.Request.OperationName(), f.Request); err != nil {
+			return err
+		}
+		return w.extra(f.Extra)
+	case *ResponseFrame:
+		if err := w.member("request_id", f.RequestID); err != nil {
+			return err
+		}
+		if err := w.tagged("response", "kind", f.Response.ResponseKind(), f.Response); err != nil {
+			return err
+		}
+		return w.extra(f.Extra)
+	case *UnknownFrame:
+		return w.extra(f.Extra)
+	default:
+		return w.open(reflect.ValueOf(f).Elem())
+	}
+}
+
+// tagged writes a member whose value is the open struct that body points to, with its tag in front.
+func (w *objectWriter) tagged(key, tagKey, tag string, body any) error {
+	if err := w.key(key); err != nil {
+		return err
+	}
+	inner := objectWriter{out: w.out}
+	if err := inner.member(tagKey, tag); err != nil {
+		return err
+	}
+	var err error
+	switch body := body.(type) {
+	case *UnknownOperation:
+		err = inner.extra(body.Extra)
+	case *UnknownResponse:
+		err = inner.extra(body.Extra)
+	default:
+		err = inner.open(reflect.ValueOf(body).Elem())
+	}
+	inner.end()
+	return err
+}
+
+// Decode reads one line, with or without its newline, and keeps nothing of it. The error is a
+// [*DecodeError].
+//
+// A response frame whose response lacks what its kind requires comes back together with the error, its
+// RequestID and Raw set and its Response nil, so that the call it answers can be told.
+func Decode(line []byte) (Frame, error) {
+	m, err := members(repairText(line))
+	if err != nil {
+		return nil, err
+	}
+	kind, err := tag(m, "frame")
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "hello":
+		return decodeOpen(m, &Hello{})
+	case "hello_ack":
+		return decodeOpen(m, &HelloAck{})
+	case "event":
+		return decodeOpen(m, &EventFrame{})
+	case "request":
+		return decodeRequest(m)
+	case "response":
+		return decodeResponseFrame(m)
+	default:
+		return &UnknownFrame{Kind: kind, Extra: m}, nil
+	}
+}
+
+func decodeOpen[F Frame](m map[string]json.RawMessage, f F) (Frame, error) {
+	if err := decodeMembers(m, reflect.ValueOf(f)); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func decodeRequest(m map[string]json.RawMessage) (Frame, error) {
+	var head struct {
+		RequestID string          `json:"request_id"`
+		Namespace string          `json:"namespace"`
+		Request   json.RawMessage `json:"request" wire:"required"`
+		Extra     Extra           `json:"-"`
+	}
+	if err := decodeMembers(m, reflect.ValueOf(&head)); err != nil {
+		return nil, err
+	}
+	op, err := decodeOperation(head.Request)
+	if err != nil {
+		return nil, within("request", err)
+	}
+	return &RequestFrame{head.RequestID, head.Namespace, op, head.Extra}, nil
+}
+
+func decodeResponseFrame(m map[string]json.RawMessage) (Frame, error) {
+	var head struct {
+		RequestID *string         `json:"request_id"`
+		Response  json.RawMessage `json:"response"`
+		Extra     Extra           `json:"-"`
+	}
+	if err := decodeMembers(m, reflect.ValueOf(&head)); err != nil {
+		return nil, err
+	}
+	f := &ResponseFrame{RequestID: head.RequestID, Raw: head.Response, Extra: head.Extra}
+	response, err := DecodeResponse(head.Response)
+	if err != nil {
+		return f, within("response", err)
+	}
+	f.Response = response
+	return f, nil
+}
+
+// tag takes the string member that says of what kind an object is out of m.
+func tag(m map[string]json.RawMessage, key string) (string, error) {
+	raw := m[key]
+	var kind string
+	if got := jsonType(raw); got != "a string" || json.Unmarshal(raw, &kind) != nil {
+		return "", &DecodeError{Key: key, Want: "a string", Got: got}
+	}
+	delete(m, key)
+	return kind, nil
+}
+
+// decodeTagged reads an object of one of several kinds, whose empty values known makes by tag.
+func decodeTagged[T any](raw json.RawMessage, key string, known map[string]func() T, unknown func(string, Extra) T) (T, error) {
+	var none T
+	m, err := members(raw)
+	if err != nil {
+		return none, err
+	}
+	kind, err := tag(m, key)
+	if err != nil {
+		return none, err
+	}
+	empty, ok := known[kind]
+	if !ok {
+		return unknown(kind, m), nil
+	}
+	value := empty()
+	if err := decodeMembers(m, reflect.ValueOf(value)); err != nil {
+		return none, err
+	}
+	return value, nil
+}

@@ -1,0 +1,3 @@
+module github.com/agentmux/agentmux-go/wire
+
+go 1.26.0
