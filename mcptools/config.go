@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 
 	"github.com/agentmux/agentmux-go/relayclient"
@@ -69,7 +70,7 @@ type Bundles interface {
 	Load(name string) (*Bundle, error)
 	// StartupFailures returns the bundle's failure history; empty where there is none or it can't be
 	// read.
-	StartupFailures(name string) []wire.StartupFailure
+	StartupFailures(name string) []json.RawMessage
 }
 
 // Bundle is a configured team.

@@ -1,5 +1,7 @@
 package mcptools
 
+import "encoding/json"
+
 // Codes of refusals that are made on this side of the relay.
 const (
 	CodeInvalidParams       = "validation_invalid_params"
@@ -29,6 +31,8 @@ type Refusal struct {
 	Code    string
 	Message string
 	Details map[string]any
+
+	raw json.RawMessage // details that the relay made, in place of Details
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Message }

@@ -1,0 +1,160 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A tool is one entry of the catalogue.
+type tool struct {
+	name        string
+	title       string
+	description string
+	hints       hints
+	commands    []command // a plain tool has one, which has no name
+	output      properties
+}
+
+// hints are the annotations of a tool. No tool of ours reaches an open world.
+type hints struct{ readOnly, destructive, idempotent bool }
+
+// A command is what one call of a tool does.
+type command struct {
+	name        string // "" for a plain tool
+	description string // of a command; a plain tool has its own
+	example     map[string]any
+	params      params
+	// bind decodes and checks arguments, and returns the work that is left to do.
+	bind func(m map[string]json.RawMessage, prefix string) (work, error)
+}
+
+// A work is a call whose arguments are good.
+type work struct {
+	// prefix of the inscriptions; "" for work that needs neither relay nor log.
+	prefix string
+	// request is what the log shows of the request.
+	request func(Standing) map[string]any
+	// run returns the answer and what the log shows of it.
+	run func(context.Context, Standing) (answer, map[string]any, error)
+}
+
+// An answer is the object that a tool returns.
+type answer map[string]json.RawMessage
+
+// catalogue returns the tools of the 0.8 surface, in the order in which they are listed.
+func (t *Tools) catalogue() []tool {
+	return []tool{
+		t.list(), t.help(), send(), look(), raww(), choose(), updown(), t.new(), change(),
+	}
+}
+
+// meta reports whether the tool has commands to choose from.
+func (t *tool) meta() bool { return t.commands[0].name != "" }
+
+func (t *tool) commandNames() []string {
+	names := make([]string, len(t.commands))
+	for i, c := range t.commands {
+		names[i] = c.name
+	}
+	return names
+}
+
+// argsParams are the parameters that the commands of a meta-tool have in all.
+func (t *tool) argsParams() params {
+	var all params
+	for _, c := range t.commands {
+		all = append(all, c.params...)
+	}
+	return all
+}
+
+// envelope are the parameters of a call itself: those of a plain tool, or command and args.
+func (t *tool) envelope() params {
+	if !t.meta() {
+		return t.commands[0].params
+	}
+	args := t.argsParams().schema()
+	args.Description = "arguments of the command"
+	required := !slices.ContainsFunc(t.commands, func(c command) bool { return c.params.required() == nil })
+	if len(t.commands) > 1 {
+		args.Required = nil // which of them are required depends on the command
+	}
+	return params{
+		{name: "command", required: true, schema: schema{Type: "string", Enum: t.commandNames(), Description: t.commandsDescription()}},
+		{name: "args", required: required, schema: args},
+	}
+}
+
+func (t *tool) commandsDescription() string {
+	var lines []string
+	for _, c := range t.commands {
+		lines = append(lines, c.name+": "+c.description)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// resolve finds the command that a call names and binds its arguments. Faults are reported in the order
+// that an agent mends them in: keys that do not exist, the command, the arguments.
+func (t *tool) resolve(arguments json.RawMessage) (work, error) {
+	top, ok := members(arguments)
+	if !ok {
+		return work{}, mistyped("arguments", "an object", arguments)
+	}
+	unknown := t.envelope().unknown(top, "")
+	if !t.meta() {
+		if err := unknownFields(unknown); err != nil {
+			return work{}, err
+		}
+		return t.commands[0].bind(top, "")
+	}
+
+	var name text
+	chosen := -1
+	if (param{}).decodeValue(top["command"], "command", reflect.ValueOf(&name).Elem()) == nil {
+		chosen = slices.Index(t.commandNames(), string(name))
+	}
+	args, argsOK := members(top["args"])
+	known := t.argsParams()
+	if chosen >= 0 {
+		known = t.commands[chosen].params
+	}
+	if err := unknownFields(append(unknown, known.unknown(args, "args.")...)); err != nil {
+		return work{}, err
+	}
+	if chosen < 0 {
+		return work{}, t.unknownCommand(top["command"], name)
+	}
+	if !argsOK {
+		return work{}, refuse(CodeInvalidParams,
+			fmt.Sprintf("args must be an object, and a value of type %s was given: pass the arguments of %s %s as a JSON object",
+				jsonType(top["args"]), t.name, name),
+			map[string]any{
+				"reason": "args is of type " + jsonType(top["args"]) + ", not an object",
+				"hint":   fmt.Sprintf(`call help with {"query":"%s.%s"} to see the schema of args`, t.name, name),
+			})
+	}
+	return t.commands[chosen].bind(args, "args.")
+}
+
+func (t *tool) unknownCommand(raw json.RawMessage, name text) error {
+	if jsonType(raw) != "string" {
+		return mistyped("command", t.envelope()[0].expected(), raw)
+	}
+	return refuse(CodeInvalidParams,
+		fmt.Sprintf("%s has no command %q: use %s", t.name, name, strings.Join(t.commandNames(), " or ")),
+		map[string]any{"command": name})
+}
+
+func unknownFields(fields []string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	slices.Sort(fields)
+	return refuse(CodeInvalidParams,
+		fmt.Sprintf("unknown arguments: %s. Leave them out, or call help to see what the tool takes", strings.Join(fields, ", ")),
+		map[string]any{"fields": fields})
+}

@@ -1,0 +1,143 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentmux/agentmux-go/relayclient"
+	"github.com/agentmux/agentmux-go/wire"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// refusalOf is how an agent sees a failure. It is the one place where errors get their codes.
+func refusalOf(err error, s Standing) *Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	if e, ok := errors.AsType[*relayclient.Error](err); ok {
+		return unanswered(e, s)
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return refused(e)
+	}
+	if e, ok := errors.AsType[*unexpectedResponse](err); ok {
+		return unexpected(e.message, map[string]any{"response": e.masked()})
+	}
+	if errors.Is(err, context.Canceled) {
+		return unexpected("the call was cancelled before it was answered", nil)
+	}
+	return unexpected("agentmux-mcp failed: "+err.Error(), nil)
+}
+
+func unexpected(message string, details map[string]any) *Refusal {
+	return &Refusal{Code: CodeUnexpectedFailure, Message: message, Details: details}
+}
+
+// refused is a relay's own "no".
+func refused(e *wire.Error) *Refusal {
+	details := maskSecrets(e.Details)
+	if strings.HasPrefix(e.Code, codePrefixForValidation) || e.Code == codeForbidden {
+		return &Refusal{Code: e.Code, Message: e.Message, raw: details}
+	}
+	return unexpected(e.Message, map[string]any{"relay_code": e.Code, "relay_details": details})
+}
+
+// unanswered is a relay that gave no answer.
+func unanswered(e *relayclient.Error, s Standing) *Refusal {
+	r := &Refusal{Details: map[string]any{
+		"relay_socket":  e.Socket,
+		"io_error_kind": e.IO,
+		"cause":         e.Err.Error(),
+	}}
+	if refusal, ok := errors.AsType[*wire.Error](e); ok && e.Kind == relayclient.Unexpected {
+		r.Details["relay_code"] = refusal.Code
+	}
+	switch {
+	case e.Kind == relayclient.Timeout:
+		r.Code = CodeRelayTimeout
+		r.Message = fmt.Sprintf("the relay at %s gave no answer: %v.", e.Socket, e.Err)
+	case e.Kind == relayclient.Unavailable && e.Written:
+		r.Code = CodeRelayUnavailable
+		r.Message = fmt.Sprintf("the relay at %s hung up before it answered: %v.", e.Socket, e.Err)
+	case e.Kind == relayclient.Unavailable:
+		r.Code = CodeRelayUnavailable
+		r.Message = fmt.Sprintf("no relay serves %s: %v.", e.Socket, e.Err)
+	default:
+		r.Code = CodeUnexpectedFailure
+		r.Message = fmt.Sprintf("the exchange with the relay at %s failed: %v.", e.Socket, e.Err)
+	}
+	if e.Written {
+		r.Message += " The request had been sent, so its outcome is unknown: look at what became of it before repeating it."
+	} else {
+		r.Message += " Nothing was sent, so the call can be repeated."
+	}
+	if e.Kind == relayclient.Unavailable && s.Remedy != "" {
+		r.Message += " " + s.Remedy
+	}
+	return r
+}
+
+// data is the object that a client gets.
+func (r *Refusal) data() json.RawMessage {
+	var details any
+	switch {
+	case len(r.raw) > 0:
+		details = r.raw
+	case r.Details != nil:
+		details = r.Details
+	}
+	return encode(struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Details any    `json:"details"`
+	}{r.Code, r.Message, details})
+}
+
+// rpcCode is the JSON-RPC code: the caller's fault, or not.
+func (r *Refusal) rpcCode() int64 {
+	switch r.Code {
+	case CodeUnexpectedFailure, CodeRelayTimeout, CodeRelayUnavailable:
+		return jsonrpc.CodeInternalError
+	default:
+		return jsonrpc.CodeInvalidParams
+	}
+}
+
+// asError is the refusal as a JSON-RPC error. It must be returned as it is: wrapped, the SDK drops its data.
+func (r *Refusal) asError() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: r.rpcCode(), Message: r.Error(), Data: r.data()}
+}
+
+// asResult is the refusal as a tool result, which clients of newer protocol revisions show to the model.
+func (r *Refusal) asResult() *mcp.CallToolResult {
+	res := contentOf(r.data())
+	res.IsError = true
+	return res
+}
+
+// contentOf is a tool result that holds a JSON object, as text and as structured content.
+func contentOf(object json.RawMessage) *mcp.CallToolResult {
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: string(object)}},
+		StructuredContent: object,
+	}
+}
+
+// endingOf is the inscription that ends a request that failed. What failed on this side of the relay after
+// its request was inscribed ends as an io_error: no answer came.
+func endingOf(err error, r *Refusal) (event string, details map[string]any) {
+	if e, ok := errors.AsType[*relayclient.Error](err); ok {
+		return "io_error", map[string]any{"error": e.Error(), "kind": e.Kind.String()}
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return "relay_error", map[string]any{"code": e.Code, "message": e.Message, "details": maskSecrets(e.Details)}
+	}
+	if e, ok := errors.AsType[*unexpectedResponse](err); ok {
+		return "unexpected_response", map[string]any{"response": e.masked()}
+	}
+	return "io_error", map[string]any{"error": r.Message, "kind": r.Code}
+}

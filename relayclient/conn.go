@@ -1,0 +1,343 @@
+package relayclient
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux-go/wire"
+)
+
+// farewellLimit is how long a connection that can't be written to is read for what the relay still had
+// to say.
+const farewellLimit = 500 * time.Millisecond
+
+// A conn is one connection. Its reader and its writer are goroutines of the client's; both end when the
+// connection dies, which fail brings about.
+type conn struct {
+	stream net.Conn
+	socket string
+	token  wire.Secret
+	events *feed
+	writes chan *outgoing  // unbuffered: what is handed over is being written
+	acks   chan wire.Frame // the first answer to the hello: *wire.HelloAck, or a refusal
+	dead   chan struct{}   // closed by fail
+
+	mu       sync.Mutex
+	waiting  map[string]chan *wire.ResponseFrame // by request id; each takes one answer
+	farewell *wire.Error                         // the last thing that the relay said to nobody
+	silence  int                                 // requests that timed out since the relay was last heard
+	cause    error                               // what it died of; set before dead is closed
+}
+
+// outgoing is a frame for the writer.
+type outgoing struct {
+	frame  []byte
+	result chan written // takes one value
+}
+
+type written struct {
+	n   int // bytes that the kernel took
+	err error
+}
+
+// An unsentError means that a connection died before anything of the request was written to it.
+type unsentError struct{ cause error }
+
+func (e *unsentError) Error() string { return e.cause.Error() }
+
+// errSilent is what a connection dies of when the relay no longer answers.
+var errSilent = fmt.Errorf("two requests in a row got no answer: %w", context.DeadlineExceeded)
+
+// start begins reading and writing stream.
+func (c *Client) start(stream net.Conn, token wire.Secret) *conn {
+	conn := &conn{
+		stream:  stream,
+		socket:  c.cfg.Socket,
+		token:   token,
+		events:  c.feed,
+		writes:  make(chan *outgoing),
+		acks:    make(chan wire.Frame, 1),
+		dead:    make(chan struct{}),
+		waiting: make(map[string]chan *wire.ResponseFrame),
+	}
+	c.wg.Go(func() { conn.read(c.cfg.MaxFrame) })
+	c.wg.Go(conn.write)
+	return conn
+}
+
+// hello sends the hello and waits for the relay to accept it.
+func (c *conn) hello(ctx context.Context, frame []byte, principal string) error {
+	select {
+	case c.writes <- &outgoing{frame, make(chan written, 1)}:
+	case <-c.dead:
+	}
+	var answer wire.Frame
+	select {
+	case answer = <-c.acks:
+	case <-ctx.Done():
+		return fmt.Errorf("the relay did not acknowledge the hello: %w", ctx.Err())
+	case <-c.dead:
+		select { // the relay may have answered before it hung up
+		case answer = <-c.acks:
+		default:
+			return c.cause
+		}
+	}
+	ack, ok := answer.(*wire.HelloAck)
+	switch {
+	case !ok:
+		return &answer.(*wire.ResponseFrame).Response.(*wire.ErrorResponse).Error
+	case ack.SchemaVersion != wire.SchemaVersion:
+		return &wire.DecodeError{Key: "hello_ack.schema_version", Want: wire.SchemaVersion, Got: "another version"}
+	case ack.PrincipalID != principal:
+		return &wire.DecodeError{Key: "hello_ack.principal_id", Want: principal, Got: "another principal"}
+	}
+	return nil
+}
+
+// call writes a request and waits for its answer. The error is an [*unsentError] if nothing was written.
+func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Duration) (*wire.ResponseFrame, error) {
+	answer := make(chan *wire.ResponseFrame, 1)
+	c.expect(id, answer)
+	defer c.forget(id)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+
+	out := &outgoing{frame, make(chan written, 1)}
+	select {
+	case c.writes <- out:
+	case <-c.dead:
+		return nil, &unsentError{c.lost()}
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-timer.C:
+		c.timedOut(id)
+		return nil, newError("send", c.socket, fmt.Errorf("the relay did not take the request within %v: %w", limit, context.DeadlineExceeded))
+	}
+
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-timer.C:
+		c.timedOut(id)
+		e := newError("receive", c.socket, fmt.Errorf("the relay did not answer within %v: %w", limit, context.DeadlineExceeded))
+		e.Written = true
+		return nil, e
+	case <-c.dead:
+	}
+	select { // the answer may have been the last thing that came
+	case a := <-answer:
+		return a, nil
+	default:
+	}
+	if w := <-out.result; w.n == 0 {
+		return nil, &unsentError{c.lost()}
+	}
+	return nil, c.lostWritten()
+}
+
+// lost is the error of a request that the connection died before.
+func (c *conn) lost() *Error { return newError("receive", c.socket, c.cause) }
+
+// lostWritten is the error of a request that was written and not answered before the connection died: what
+// the relay said before it hung up, if anything.
+func (c *conn) lostWritten() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.farewell != nil && newError("", "", c.cause).Kind == Unavailable {
+		return c.farewell
+	}
+	e := c.lost()
+	e.Written = true
+	return e
+}
+
+func (c *conn) expect(id string, answer chan *wire.ResponseFrame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting[id] = answer
+}
+
+func (c *conn) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, id)
+}
+
+// timedOut notes that a request got no answer. A relay that was silent throughout two in a row is given
+// up, unless another request still has time: while the relay works on that one, the silence means
+// nothing, and a new hello would be refused.
+func (c *conn) timedOut(id string) {
+	c.mu.Lock()
+	delete(c.waiting, id)
+	c.silence++
+	silent := c.silence >= 2 && len(c.waiting) == 0
+	c.mu.Unlock()
+	if silent {
+		c.fail(errSilent)
+	}
+}
+
+// heard notes that something came from the relay.
+func (c *conn) heard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silence = 0
+}
+
+func (c *conn) alive() bool {
+	select {
+	case <-c.dead:
+		return false
+	default:
+		return true
+	}
+}
+
+// fail ends the connection. The first cause counts.
+func (c *conn) fail(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.alive() {
+		return
+	}
+	c.cause = cause
+	close(c.dead)
+	_ = c.stream.Close() // whatever it says, nothing can be done about it
+}
+
+// reason is what [Config.Reconnecting] is told about a dead connection.
+func (c *conn) reason() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case ioKind(c.cause) != UnexpectedEOF:
+		return "io_error"
+	case c.farewell != nil:
+		return "peer_hup"
+	default:
+		return "eof"
+	}
+}
+
+// write writes what calls hand over, until the connection dies.
+func (c *conn) write() {
+	for {
+		select {
+		case out := <-c.writes:
+			n, err := c.stream.Write(out.frame)
+			out.result <- written{n, err}
+			if err != nil {
+				c.awaitFarewell(err)
+				return
+			}
+		case <-c.dead:
+			return
+		}
+	}
+}
+
+// awaitFarewell leaves the reader time to read what the relay said before it hung up, and to find the end.
+func (c *conn) awaitFarewell(err error) {
+	limit := time.NewTimer(farewellLimit)
+	defer limit.Stop()
+	select {
+	case <-c.dead:
+	case <-limit.C:
+		c.fail(err)
+	}
+}
+
+// read hands on what the relay says, until the connection dies.
+func (c *conn) read(maxFrame int) {
+	lines := wire.NewLineReader(hearing{c}, maxFrame)
+	for {
+		line, err := lines.ReadLine()
+		if err == nil {
+			err = c.receive(line)
+		}
+		if err != nil {
+			c.fail(err)
+			return
+		}
+	}
+}
+
+// hearing reads the stream and tells the connection that something came.
+type hearing struct{ c *conn }
+
+func (h hearing) Read(p []byte) (int, error) {
+	n, err := h.c.stream.Read(p)
+	if n > 0 {
+		h.c.heard()
+	}
+	return n, err
+}
+
+// receive hands one line on. An error is a broken protocol, of which the connection dies.
+func (c *conn) receive(line []byte) error {
+	frame, err := wire.Decode(line)
+	if err != nil {
+		return err
+	}
+	switch frame := frame.(type) {
+	case *wire.HelloAck:
+		c.acknowledge(frame)
+	case *wire.EventFrame:
+		c.events.offer(frame.Event)
+	case *wire.ResponseFrame:
+		c.answer(frame)
+	}
+	return nil
+}
+
+// acknowledge hands an answer to the hello on. The hello is answered once; what comes later is ignored.
+func (c *conn) acknowledge(frame wire.Frame) {
+	select {
+	case c.acks <- frame:
+	default:
+	}
+}
+
+// answer hands a response to the call that waits for it, if one does.
+func (c *conn) answer(frame *wire.ResponseFrame) {
+	refusal, refused := frame.Response.(*wire.ErrorResponse)
+	if refused {
+		c.hideToken(&refusal.Error)
+	}
+	if frame.RequestID == nil {
+		if refused {
+			c.mu.Lock()
+			c.farewell = &refusal.Error
+			c.mu.Unlock()
+			c.acknowledge(frame)
+		}
+		return
+	}
+	c.mu.Lock()
+	answer := c.waiting[*frame.RequestID]
+	delete(c.waiting, *frame.RequestID) // a second answer to the same request is nobody's
+	c.mu.Unlock()
+	if answer != nil {
+		answer <- frame
+	}
+}
+
+// hideToken masks the identity token, should the relay repeat it in a refusal.
+func (c *conn) hideToken(refusal *wire.Error) {
+	token := c.token.Reveal()
+	if token == "" || token == wire.SocketTrust {
+		return
+	}
+	refusal.Message = strings.ReplaceAll(refusal.Message, token, wire.SecretMask)
+	refusal.Details = []byte(strings.ReplaceAll(string(refusal.Details), token, wire.SecretMask))
+	if len(refusal.Details) == 0 {
+		refusal.Details = nil
+	}
+}
