@@ -1,0 +1,196 @@
+// Package command is the agentmux-mcp command: flags, signals and exit status. It composes the transport, the
+// tools and the relay client, and decides nothing that they decide.
+//
+// Standard output belongs to MCP: while serving, nothing but protocol is written to it. What people are to
+// read goes to standard error.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux-go/mcptools"
+	"github.com/urfave/cli/v2"
+)
+
+// Exit statuses. A server that a signal ended exits with 128 and the signal's number.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// Main runs the command with the process's arguments and streams, and returns its exit status.
+func Main() int {
+	return run(os.Args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// A usageError is a command line that can't be carried out.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+// An exitStatus ends the process without a message.
+type exitStatus int
+
+func (exitStatus) Error() string { return "exit" }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := newApp(stdin, stdout, stderr)
+	err := app.Run(args)
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status)
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		fmt.Fprintf(stderr, "agentmux-mcp: %v (see agentmux-mcp --help)\n", usage)
+		return exitUsage
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "agentmux-mcp: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// Names of the flags. Each has a variable too; see variable.
+const (
+	flagBundle        = "bundle"
+	flagSession       = "session-name"
+	flagConfiguration = "config-directory"
+	flagState         = "state-directory"
+	flagInscriptions  = "inscriptions-directory"
+	flagRepository    = "repository-root"
+	flagErrors        = "errors"
+	flagDemo          = "demo"
+	flagSocket        = "relay-socket"
+)
+
+// variable is the environment variable that stands for a flag.
+func variable(flag string) string {
+	return "AGENTMUX_MCP_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	onUsageError := func(_ *cli.Context, err error, _ bool) error { return &usageError{err} }
+	return &cli.App{
+		Name:      "agentmux-mcp",
+		Usage:     "MCP server that connects a coding agent with its team on an agentmux relay",
+		UsageText: "agentmux-mcp [flags]        serve MCP on standard input and output\nagentmux-mcp demo           show each tool against a sample relay, in the terminal",
+		Version:   version(),
+		Description: "A coding agent's MCP client starts this command; nothing needs to be set up where it runs in a session's directory.\n" +
+			"Flags outrank variables, variables outrank the repository's overrides file, and what is not given is found out.",
+		// Writer takes what was asked for: help and version. Usage errors are ours to report.
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		OnUsageError:              onUsageError,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		Flags:                     flags(),
+		Action: func(c *cli.Context) error {
+			if stray := c.Args().First(); stray != "" {
+				return &usageError{fmt.Errorf("unexpected argument %q", stray)}
+			}
+			o, err := readOptions(c)
+			if err != nil {
+				return &usageError{err}
+			}
+			return serve(o, stdin, stdout, stderr)
+		},
+		Commands: []*cli.Command{{
+			Name:         "demo",
+			Usage:        "show each tool against a sample relay, in the terminal",
+			HideHelp:     true,
+			OnUsageError: onUsageError,
+			Action: func(c *cli.Context) error {
+				if stray := c.Args().First(); stray != "" {
+					return &usageError{fmt.Errorf("unexpected argument %q", stray)}
+				}
+				return tour(c.Context, stdout)
+			},
+		}},
+	}
+}
+
+func flags() []cli.Flag {
+	text := func(name, placeholder, usage, also string, aliases ...string) cli.Flag {
+		return &cli.StringFlag{Name: name, Aliases: aliases, Usage: fmt.Sprintf("%s `%s` [$%s%s]", usage, placeholder, also, variable(name))}
+	}
+	return []cli.Flag{
+		text(flagBundle, "NAME", "home bundle", "AGENTMUX_BUNDLE, $", "bundle-name"),
+		text(flagSession, "NAME", "sender session", "AGENTMUX_SESSION, $"),
+		&cli.StringSliceFlag{
+			Name: flagConfiguration, Aliases: []string{"configuration-directory"},
+			Usage: fmt.Sprintf("configuration root `PATH`; repeatable, the first that has a file wins [$AGENTMUX_CONFIGURATION_DIRECTORY, $%s]", variable(flagConfiguration)),
+		},
+		text(flagState, "PATH", "state root", "AGENTMUX_STATE_DIRECTORY, $"),
+		text(flagInscriptions, "PATH", "event log root", "", "logs-directory"),
+		text(flagRepository, "PATH", "directory to find out bundle and session from, in place of the working directory", ""),
+		text(flagErrors, "FORM", "tool errors as JSON-RPC errors (protocol), as results (result), or by protocol revision (auto)", ""),
+		text(flagSocket, "PATH", "relay socket, where it is not STATE/relay.sock", ""),
+		&cli.BoolFlag{Name: flagDemo, Usage: fmt.Sprintf("serve a sample relay that lives in this process [$%s]", variable(flagDemo))},
+	}
+}
+
+// options are the command line and its environment.
+type options struct {
+	bundle, session, state, inscriptions, repository, socket string
+
+	configuration []string
+	errors        mcptools.ErrorForm
+	demo          bool
+}
+
+// readOptions reads the flags, and for those that are not given the variables that stand for them. A blank
+// value counts as none.
+func readOptions(c *cli.Context) (options, error) {
+	value := func(flag string) string {
+		for _, v := range []string{c.String(flag), os.Getenv(variable(flag))} {
+			if strings.TrimSpace(v) != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	o := options{
+		bundle:        value(flagBundle),
+		session:       value(flagSession),
+		state:         value(flagState),
+		inscriptions:  value(flagInscriptions),
+		repository:    value(flagRepository),
+		socket:        value(flagSocket),
+		configuration: c.StringSlice(flagConfiguration),
+		demo:          c.Bool(flagDemo),
+	}
+	if len(o.configuration) == 0 {
+		o.configuration = filepath.SplitList(os.Getenv(variable(flagConfiguration)))
+	}
+	if v := strings.TrimSpace(os.Getenv(variable(flagDemo))); v != "" && !c.IsSet(flagDemo) {
+		demo, err := strconv.ParseBool(v)
+		if err != nil {
+			return o, fmt.Errorf("$%s must be true or false, not %q", variable(flagDemo), v)
+		}
+		o.demo = demo
+	}
+	form := strings.TrimSpace(value(flagErrors))
+	errorForm, ok := map[string]mcptools.ErrorForm{
+		"": mcptools.ErrorsAuto, "auto": mcptools.ErrorsAuto, "protocol": mcptools.ErrorsProtocol, "result": mcptools.ErrorsResult,
+	}[form]
+	if !ok {
+		return o, fmt.Errorf("--%s must be auto, protocol or result, not %q", flagErrors, form)
+	}
+	o.errors = errorForm
+	if o.socket != "" {
+		absolute, err := filepath.Abs(o.socket)
+		if err != nil {
+			return o, fmt.Errorf("--%s: %w", flagSocket, err)
+		}
+		o.socket = absolute
+	}
+	return o, nil
+}

@@ -1,0 +1,170 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux-go/agentmux-mcp/internal/association"
+	"github.com/agentmux/agentmux-go/agentmux-mcp/internal/bundles"
+	"github.com/agentmux/agentmux-go/agentmux-mcp/internal/inscriptions"
+	"github.com/agentmux/agentmux-go/mcptools"
+	"github.com/agentmux/agentmux-go/relayclient"
+	"github.com/agentmux/agentmux-go/wire"
+)
+
+// relookPause is the least time between two looks at an association that was found wanting.
+const relookPause = time.Second
+
+// A resident knows who this process is. What was wrong with that is looked at again when a call asks, so
+// that who mends it need not start the server anew. Once it is right it stays.
+type resident struct {
+	input  association.Input
+	socket string // "" is the one in the state root
+	stderr io.Writer
+	log    *inscriptions.Log // nil before the first look
+
+	mu       sync.Mutex
+	looked   time.Time // when association was found out; zero before the first time
+	found    association.Association
+	standing mcptools.Standing
+	client   *relayclient.Client // nil until there is a session to connect for
+}
+
+// Standing returns who this process is.
+func (r *resident) Standing(ctx context.Context) mcptools.Standing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == nil && time.Since(r.looked) >= relookPause {
+		r.look(ctx)
+	}
+	return r.standing
+}
+
+// look finds out who this process is. r.mu is held.
+func (r *resident) look(ctx context.Context) {
+	before, first := r.standing, r.looked.IsZero()
+	// A call that is cancelled must not leave half an answer for the others.
+	r.found = association.Resolve(context.WithoutCancel(ctx), r.input)
+	r.looked = time.Now()
+	a := r.found
+	if r.log == nil {
+		r.log = inscriptions.New(a.Roots.Inscriptions.Path, r.stderr)
+	}
+	r.standing = mcptools.Standing{Bundle: a.Bundle, Session: a.Session, Reason: a.Reason, Fault: a.Fault}
+	if r.standing.Associated() {
+		r.connect()
+	}
+	if !first && !changed(before, r.standing) {
+		return
+	}
+	r.log.Associate(a.Bundle, a.Session)
+	r.log.Inscribe("mcp.startup", startupDetails(a))
+	if a.Fault != nil {
+		fmt.Fprintf(r.stderr, "agentmux-mcp: %v\n", a.Fault)
+	}
+}
+
+// changed reports whether there is news in b.
+func changed(a, b mcptools.Standing) bool {
+	return a.Session != b.Session || a.Bundle != b.Bundle || a.Reason != b.Reason || text(a.Fault) != text(b.Fault)
+}
+
+func text(r *mcptools.Refusal) string {
+	if r == nil {
+		return ""
+	}
+	return r.Error()
+}
+
+// connect makes the client for the session. It dials when the first call needs it. r.mu is held.
+func (r *resident) connect() {
+	a := r.found
+	state := a.Roots.State
+	socket := r.socket
+	remedy := fmt.Sprintf("The socket comes from --%s: check the path, and that what serves it runs.", flagSocket)
+	if socket == "" {
+		socket = filepath.Join(state.Path, "relay.sock")
+		remedy = fmt.Sprintf("Start a relay with: agentmux host relay --state-directory %s. The state directory comes from %s: if the relay uses another one, give it with --state-directory.",
+			state.Path, state.Source)
+	}
+	credential := filepath.Join(state.Path, "bundles", a.Bundle, "sessions", a.Session, "identity.psk")
+	r.client = relayclient.New(relayclient.Config{
+		Socket:    socket,
+		Principal: wire.PrincipalID(a.Session, a.Bundle),
+		Token: relayclient.TokenFile(credential, func(text string) {
+			fmt.Fprintf(r.stderr, "agentmux-mcp: %s\n", text)
+		}),
+		Reconnecting: func(reason string) {
+			r.log.Inscribe("mcp.relay.reconnecting", map[string]any{
+				"namespace": a.Bundle, "session_id": a.Session, "reason": reason,
+			})
+		},
+	})
+	r.standing.Relay, r.standing.Remedy = r.client, remedy
+}
+
+// Inscribe appends to the event log. There must have been a first look.
+func (r *resident) Inscribe(event string, details map[string]any) { r.log.Inscribe(event, details) }
+
+// Close ends the connection to the relay and the log.
+func (r *resident) Close() {
+	r.mu.Lock()
+	client := r.client
+	r.mu.Unlock()
+	if client != nil {
+		client.Close()
+	}
+	r.log.Close()
+}
+
+// bundles returns those of the configuration roots in force.
+func (r *resident) bundles() bundles.Directory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.found.Roots.Bundles()
+}
+
+// The bundles of a resident are an [mcptools.Bundles].
+
+func (r *resident) Names() ([]string, error)                   { return r.bundles().Names() }
+func (r *resident) Load(name string) (*mcptools.Bundle, error) { return r.bundles().Load(name) }
+func (r *resident) StartupFailures(name string) []json.RawMessage {
+	return r.bundles().StartupFailures(name)
+}
+
+// startupDetails are what the log shows of an association.
+func startupDetails(a association.Association) map[string]any {
+	status := "associated"
+	if a.Session == "" {
+		status = "unassociated"
+	}
+	var fault any
+	if a.Fault != nil {
+		fault = map[string]any{"code": a.Fault.Code, "message": a.Fault.Message}
+	}
+	return map[string]any{
+		"version":             version(),
+		"association_status":  status,
+		"association_reason":  orNull(a.Reason),
+		"bundle_name":         orNull(a.SoughtBundle.Text),
+		"session_name":        orNull(a.SoughtSession.Text),
+		"runtime_bundle_name": orNull(a.Bundle),
+		"configuration_root":  orNull(strings.Join(a.Roots.Configuration, string(filepath.ListSeparator))),
+		"state_root":          orNull(a.Roots.State.Path),
+		"inscriptions_root":   orNull(a.Roots.Inscriptions.Path),
+		"fault":               fault,
+	}
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
