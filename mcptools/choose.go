@@ -39,11 +39,9 @@ func choose() tool {
 				}
 			},
 			operation: func(_ Standing, p chooseParams) (wire.Operation, error) {
-				op := &wire.ChoicesPick{ChoiceRequestID: p.ChoiceRequestID, Outcome: string(p.Outcome)}
-				if p.hasOption() {
-					op.OptionID = p.OptionID
-				}
-				return op, nil
+				return &wire.ChoicesPick{
+					ChoiceRequestID: p.ChoiceRequestID, Outcome: string(p.Outcome), OptionID: unlessBlank(p.OptionID),
+				}, nil
 			},
 			nulls: []string{"decided_by", "reason_code", "reason"},
 			success: func(s Standing, r *wire.ChoicesPickResponse) map[string]any {
@@ -55,9 +53,7 @@ func choose() tool {
 	}
 }
 
-func (p chooseParams) hasOption() bool {
-	return p.OptionID != nil && strings.TrimSpace(*p.OptionID) != ""
-}
+func (p chooseParams) hasOption() bool { return unlessBlank(p.OptionID) != nil }
 
 func (p chooseParams) check() error {
 	option := map[string]any{"field": "option_id", "outcome": p.Outcome}

@@ -14,8 +14,8 @@ import (
 type Config struct {
 	Version string // of the build, as the server reports it
 
-	// Standing says who the server is at this moment. It is asked once for each call that needs the
-	// relay, and may look anew at what was wrong before. Required.
+	// Standing says who the server is at this moment. It is asked once for each call whose arguments are
+	// good, and may look anew at what was wrong before. Required.
 	Standing func(context.Context) Standing
 
 	Bundles Bundles // required
@@ -64,12 +64,12 @@ type Relay interface {
 // Bundles is the configuration of bundles, read anew at every call. Errors that a caller can mend are
 // [*Refusal].
 type Bundles interface {
-	// Names returns the names of the configured bundles, in byte order.
+	// Names returns the names of the configured bundles that have a session, in byte order.
 	Names() ([]string, error)
 	// Load reads one bundle. The name has been checked to be one file name.
 	Load(name string) (*Bundle, error)
-	// StartupFailures returns the bundle's failure history; empty where there is none or it can't be
-	// read.
+	// StartupFailures returns the bundle's failure history; empty or nil where there is none or it can't
+	// be read.
 	StartupFailures(name string) []json.RawMessage
 }
 

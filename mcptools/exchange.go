@@ -21,8 +21,9 @@ type exchange[P any, R wire.Response] struct {
 	operation func(Standing, P) (wire.Operation, error)
 	// nulls are the keys that the answer shows as null where the relay left them out.
 	nulls []string
-	// review looks for what must not be passed on, and may change the answer. Nil: all is passed on.
-	review func(P, R, answer) error
+	// review looks for what must not be passed on in the answer made of a response, and may change the
+	// answer. Nil: all is passed on.
+	review func(p P, response json.RawMessage, a answer) error
 	// success is what the log shows of the answer.
 	success func(Standing, R) map[string]any
 }
@@ -80,7 +81,7 @@ func (x exchange[P, R]) run(ctx context.Context, s Standing, p P) (answer, map[s
 		}
 	}
 	if x.review != nil {
-		if err := x.review(p, response, a); err != nil {
+		if err := x.review(p, reply.Raw, a); err != nil {
 			return nil, nil, err
 		}
 	}

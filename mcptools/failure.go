@@ -27,6 +27,9 @@ func refusalOf(err error, s Standing) *Refusal {
 	if e, ok := errors.AsType[*unexpectedResponse](err); ok {
 		return unexpected(e.message, map[string]any{"response": e.masked()})
 	}
+	if _, ok := errors.AsType[*panicError](err); ok {
+		return unexpected("the call failed inside agentmux-mcp: this is a fault of the server, and its standard error has the details", nil)
+	}
 	if errors.Is(err, context.Canceled) {
 		return unexpected("the call was cancelled before it was answered", nil)
 	}

@@ -28,17 +28,20 @@ const maxReason = 600
 func instructions(s Standing) string {
 	var who string
 	a := associationOf(s)
-	switch {
-	case a.Status == "associated":
+	switch a.Status {
+	case "associated":
 		who = fmt.Sprintf("You are session %s of bundle %s (%s@%s).", s.Session, s.Bundle, s.Session, s.Bundle)
-	case a.Reason == nil:
+	case "unassociated":
 		who = "This server is not associated with a session yet: every tool but help will refuse."
 	default:
+		who = "This server's start-up found a fault: every tool but help will refuse until it is mended."
+	}
+	if a.Status != "associated" && a.Reason != nil {
 		reason := *a.Reason
 		if len(reason) > maxReason {
 			reason = truncate(reason, maxReason) + "…"
 		}
-		who = fmt.Sprintf("This server is not ready: every tool but help will refuse until this is mended: %s", reason)
+		who += " The cause: " + reason
 	}
 	return "agentmux connects you with other coding agents, each in a session of a bundle (a team). " + who + `
 

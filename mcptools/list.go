@@ -99,11 +99,18 @@ func (t *Tools) listed(ctx context.Context, s Standing, namespace string) ([]jso
 	listed := make([]json.RawMessage, len(configured)+1)
 	failures := make([]error, len(listed))
 	var wg sync.WaitGroup
-	for i, bundle := range configured {
-		wg.Go(func() { listed[i], failures[i] = t.listBundle(ctx, s, bundle) })
+	ask := func(i int, list func() (json.RawMessage, error)) {
+		wg.Go(func() {
+			failures[i] = catch(func() (err error) {
+				listed[i], err = list()
+				return err
+			})
+		})
 	}
-	global := len(configured)
-	wg.Go(func() { listed[global], failures[global] = listGlobal(ctx, s) })
+	for i, bundle := range configured {
+		ask(i, func() (json.RawMessage, error) { return t.listBundle(ctx, s, bundle) })
+	}
+	ask(len(configured), func() (json.RawMessage, error) { return listGlobal(ctx, s) })
 	wg.Wait()
 	for _, err := range failures {
 		if err != nil {
@@ -126,6 +133,9 @@ func (t *Tools) configured(s Standing, namespace string) ([]*Bundle, error) {
 		}
 		names = all
 	case "":
+		if s.Bundle == "" {
+			return nil, refuse(CodeUnknownBundle, "this server has no bundle of its own: give namespace, or * for all bundles", nil)
+		}
 		names = []string{s.Bundle}
 	}
 	bundles := make([]*Bundle, len(names))
@@ -197,7 +207,7 @@ type downPrincipal struct {
 
 // homeBundleDown shows the home bundle from its configuration and its failure history.
 func (t *Tools) homeBundleDown(b *Bundle, e *relayclient.Error) downBundle {
-	failures := t.cfg.Bundles.StartupFailures(b.Name)
+	failures := append([]json.RawMessage{}, t.cfg.Bundles.StartupFailures(b.Name)...) // never null
 	down := downBundle{
 		ID: b.Name, State: "down", StateReasonCode: CodeRelayUnavailable, StateReason: e.Error(),
 		StartupFailureCount: len(failures), RecentStartupFailures: failures,

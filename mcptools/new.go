@@ -1,6 +1,7 @@
 package mcptools
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 type newPeerParams struct {
 	PrincipalID text    `json:"principal_id" doc:"who to register: session@bundle, or an id of another namespace"`
-	Scope       *text   `json:"scope,omitempty" doc:"what the principal may do, in the relay's words"`
+	Scope       *string `json:"scope,omitempty" doc:"what the principal may do, in the relay's words"`
 	OutputPath  *string `json:"output_path,omitempty" doc:"absolute path of a new file for the key, so that it does not show in the answer"`
 }
 
@@ -78,17 +79,12 @@ func invalidOutputPath(path, cause string) error {
 }
 
 // path is where the key is to be written; nil: nowhere.
-func (p newPeerParams) path() *string {
-	if p.OutputPath == nil || strings.TrimSpace(*p.OutputPath) == "" {
-		return nil
-	}
-	return p.OutputPath
-}
+func (p newPeerParams) path() *string { return unlessBlank(p.OutputPath) }
 
 // newPeer makes the request. A relay of version 0.8 registers the principal before it finds that it can't
 // write the file, and the key is lost: so the path is checked first.
 func (t *Tools) newPeer(_ Standing, p newPeerParams) (wire.Operation, error) {
-	op := &wire.NewPeer{PrincipalID: string(p.PrincipalID), Scope: p.Scope.string()}
+	op := &wire.NewPeer{PrincipalID: string(p.PrincipalID), Scope: unlessBlank(p.Scope)}
 	if path := p.path(); path != nil {
 		if t.cfg.CheckOutputPath != nil {
 			if err := t.cfg.CheckOutputPath(*path); err != nil {
@@ -103,15 +99,15 @@ func (t *Tools) newPeer(_ Standing, p newPeerParams) (wire.Operation, error) {
 
 // reviewNewPeer keeps a key that was to be written to a file from the client, and shows where a newer relay
 // wrote it under the name that this surface has for it.
-func reviewNewPeer(p newPeerParams, r *wire.NewPeerResponse, a answer) error {
+func reviewNewPeer(p newPeerParams, response json.RawMessage, a answer) error {
 	if p.path() == nil {
 		return nil
 	}
-	if r.PSK != nil {
+	if !isNull(a["psk"]) { // nulls has made it null where it was left out
 		return &unexpectedResponse{
 			message: fmt.Sprintf("the relay registered %s but returned its key instead of writing it to %s. The key was dropped: make a new one with change psk",
 				p.PrincipalID, *p.path()),
-			raw: encode(a),
+			raw: response,
 		}
 	}
 	if written, ok := a["written_path"]; ok && isNull(a["output_path"]) {

@@ -221,13 +221,12 @@ func (w *whole) int64() *int64 {
 	return &w.value
 }
 
-// string returns the text of an optional parameter for the relay, nil where it is absent or blank.
-func (t *text) string() *string {
-	if t == nil || *t == "" {
+// unlessBlank returns an optional parameter that counts as absent where it is blank.
+func unlessBlank(s *string) *string {
+	if s == nil || strings.TrimSpace(*s) == "" {
 		return nil
 	}
-	s := string(*t)
-	return &s
+	return s
 }
 
 // members returns the members of a JSON object; an absent one and null have none.

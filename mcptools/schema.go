@@ -46,9 +46,6 @@ func (p properties) MarshalJSON() ([]byte, error) {
 
 // object returns the schema of an object that has the given properties, and others too if open.
 func object(open bool, required []string, props properties) schema {
-	if props == nil {
-		props = properties{}
-	}
 	return schema{Type: "object", Properties: props, Required: required, AdditionalProperties: &open}
 }
 

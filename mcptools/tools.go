@@ -3,8 +3,7 @@ package mcptools
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
+	"errors"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -83,7 +82,7 @@ func (t *Tools) handler(tool *tool) mcp.ToolHandler {
 		a, refusal := t.call(ctx, tool, req.Params.Arguments)
 		switch {
 		case refusal == nil:
-			return contentOf(encode(a)), nil
+			return contentOf(a), nil
 		case t.asResult(req):
 			return refusal.asResult(), nil
 		default:
@@ -111,45 +110,44 @@ func (t *Tools) asResult(req *mcp.CallToolRequest) bool {
 
 // call does one call in the order that tools.md gives: arguments, then the request's inscription, then the
 // sender, then the rest. Every request that was inscribed gets exactly one ending.
-func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage) (a answer, refusal *Refusal) {
+func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage) (a json.RawMessage, refusal *Refusal) {
 	var standing Standing
 	ending := func(string, map[string]any) {}
-	defer func() {
-		if p := recover(); p != nil {
-			t.printStack(tool.name, p)
-			a, refusal = nil, unexpected(fmt.Sprintf("%s failed inside agentmux-mcp: this is a fault of the server, and its standard error has the details", tool.name), nil)
-			ending("io_error", map[string]any{"error": refusal.Message, "kind": refusal.Code})
+	done := func() {}
+	defer func() { done() }()
+	err := catch(func() error {
+		work, err := tool.resolve(arguments)
+		if err != nil {
+			return err
 		}
-	}()
-
-	work, err := tool.resolve(arguments)
-	if err != nil {
-		return nil, refusalOf(err, standing)
-	}
-	standing = t.cfg.Standing(ctx)
-	if work.prefix != "" {
-		ended := false
-		ending = func(event string, details map[string]any) {
-			if !ended {
-				ended = true
-				t.cfg.Inscribe(work.prefix+"."+event, details)
+		standing = t.cfg.Standing(ctx)
+		if work.prefix != "" {
+			t.cfg.Inscribe(work.prefix+".request", work.request(standing))
+			ending = func(event string, details map[string]any) { t.cfg.Inscribe(work.prefix+"."+event, details) }
+			if standing.Relay != nil {
+				done = t.events.during(standing)
+			}
+			if err := senderCheck(standing); err != nil {
+				return err
 			}
 		}
-		t.cfg.Inscribe(work.prefix+".request", work.request(standing))
-		if standing.Relay != nil {
-			done := t.events.during(standing)
-			defer done()
+		object, success, err := work.run(ctx, standing)
+		if err != nil {
+			return err
 		}
-		if err := senderCheck(standing); err != nil {
-			return nil, failed(err, standing, ending)
-		}
+		a = encode(object)
+		ending("success", success)
+		return nil
+	})
+	if err == nil {
+		return a, nil
 	}
-	a, success, err := work.run(ctx, standing)
-	if err != nil {
-		return nil, failed(err, standing, ending)
+	if p, ok := errors.AsType[*panicError](err); ok {
+		t.printStack(tool.name, p)
 	}
-	ending("success", success)
-	return a, nil
+	refusal = refusalOf(err, standing)
+	ending(endingOf(err, refusal))
+	return nil, refusal
 }
 
 // senderCheck refuses what an unassociated server can't do.
@@ -167,19 +165,4 @@ func senderCheck(s Standing) error {
 		message += ": " + s.Reason
 	}
 	return refuse(CodeUnknownSender, message+". Start it in a session's directory, or name the session with --bundle and --session-name", details)
-}
-
-// failed makes a failure a refusal and inscribes it as the ending that it is.
-func failed(err error, s Standing, ending func(string, map[string]any)) *Refusal {
-	r := refusalOf(err, s)
-	event, details := endingOf(err, r)
-	ending(event, details)
-	return r
-}
-
-func (t *Tools) printStack(name string, p any) {
-	if t.cfg.Stderr != nil {
-		// The panic's value is left out: it may hold what the call was given.
-		fmt.Fprintf(t.cfg.Stderr, "agentmux-mcp: panic (%T) in tool %s\n%s", p, name, debug.Stack())
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,11 +203,8 @@ func TestWriteThatFails(t *testing.T) {
 
 // A second answer to the same request is nobody's, even if it comes before the call has taken the first one.
 func TestSecondAnswerBlocksNothing(t *testing.T) {
-	answers := "<< `"
-	for range 3 {
-		answers += `{"frame":"response","request_id":"$id","response":{"kind":"look","snapshot_format":"lines","snapshot_lines":[]}}` + "`\n<< \"\\n\"\n<< `"
-	}
-	play(t, hello+ack+ask+strings.TrimSuffix(answers, "<< `")+`
+	answer := `{"frame":"response","request_id":"$id","response":{"kind":"look","snapshot_format":"lines","snapshot_lines":[]}}` + "\n"
+	play(t, hello+ack+ask+"<< "+strconv.Quote(strings.Repeat(answer, 3))+`
 		> {"frame":"request","request_id":"$next","namespace":"demo","request":{"operation":"choices_list"}}
 		< {"frame":"response","request_id":"$next","response":{"kind":"choices_list","pending_requests":[]}}
 		silence`, func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {

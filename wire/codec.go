@@ -133,6 +133,9 @@ func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
 // members returns the members of the JSON object raw.
 func members(raw []byte) (map[string]json.RawMessage, error) {
 	if got := jsonType(raw); got != "an object" {
+		if got != "nothing" && !json.Valid(raw) {
+			got = "broken JSON"
+		}
 		return nil, &DecodeError{Want: "an object", Got: got}
 	}
 	var m map[string]json.RawMessage
@@ -296,10 +299,18 @@ func (w *objectWriter) member(key string, value any) error {
 
 // open writes the members of the open struct v.
 func (w *objectWriter) open(v reflect.Value) error {
+	if err := w.fields(v); err != nil {
+		return err
+	}
+	return w.extra(v.Field(openTypeOf(v.Type()).extra).Interface().(Extra))
+}
+
+// fields writes those members of the open struct v that its type names.
+func (w *objectWriter) fields(v reflect.Value) error {
 	t := openTypeOf(v.Type())
+	extra := v.Field(t.extra).Interface().(Extra)
 	for _, f := range t.fields {
 		value := v.Field(f.index)
-		extra := v.Field(t.extra).Interface().(Extra)
 		if _, replaced := extra[f.key]; replaced && value.IsZero() {
 			continue // the peer's own value, which the field could not hold
 		}
@@ -313,7 +324,7 @@ func (w *objectWriter) open(v reflect.Value) error {
 			return err
 		}
 	}
-	return w.extra(v.Field(t.extra).Interface().(Extra))
+	return nil
 }
 
 func (w *objectWriter) extra(extra Extra) error {

@@ -16,7 +16,7 @@ type Event struct {
 }
 
 // A Payload is [*IncomingMessage], [*DeliveryOutcome], [*PendingRequest] (choices.requested),
-// [*ChoicesPickResponse] (choices.resolved), [*IdentityRevoked], or [*UnknownPayload].
+// [*ChoicesResolved], [*IdentityRevoked], or [*UnknownPayload].
 type Payload any
 
 // IncomingMessage is a message for the connected session.
@@ -28,12 +28,27 @@ type IncomingMessage struct {
 	Extra         Extra    `json:"-"`
 }
 
-// DeliveryOutcome is the progress of a message that the connected session sent.
+// DeliveryOutcome is the progress of a message that the connected session sent or is to receive. The
+// event's TargetSession is the message's.
 type DeliveryOutcome struct {
-	MessageID string  `json:"message_id"`
-	Phase     string  `json:"phase"`   // "routed", "delivered", …
-	Outcome   *string `json:"outcome"` // nil until it is known; "success", …
-	Extra     Extra   `json:"-"`
+	MessageID  string  `json:"message_id"`
+	Phase      string  `json:"phase"`   // "routed", "delivered", "failed", …
+	Outcome    *string `json:"outcome"` // nil until it is known; "success", "failed", …
+	ReasonCode *string `json:"reason_code,omitempty"`
+	Reason     *string `json:"reason,omitempty"`
+	Extra      Extra   `json:"-"`
+}
+
+// ChoicesResolved says that a decision no longer waits.
+type ChoicesResolved struct {
+	MessageID       string          `json:"message_id"`
+	ChoiceRequestID string          `json:"choice_request_id"`
+	Outcome         string          `json:"outcome"`
+	DecidedBy       json.RawMessage `json:"decided_by,omitempty"`
+	ReasonCode      *string         `json:"reason_code"`
+	Reason          *string         `json:"reason"`
+	ResolvedAt      string          `json:"resolved_at"` // RFC 3339
+	Extra           Extra           `json:"-"`
 }
 
 // IdentityRevoked says that a principal's credential is no longer valid.
@@ -63,7 +78,7 @@ func (e *Event) DecodePayload() (Payload, error) {
 	case "choices.requested":
 		p = &PendingRequest{}
 	case "choices.resolved":
-		p = &ChoicesPickResponse{}
+		p = &ChoicesResolved{}
 	case "identity.revoked":
 		p = &IdentityRevoked{}
 	default:

@@ -36,23 +36,25 @@ type HelloAck struct {
 // RequestFrame asks the relay for one operation (PROTOCOL.md, "request").
 type RequestFrame struct {
 	// RequestID is the correlation id, unique among the requests of one connection. It is
-	// not the request_id that [Send] and [Raww] carry for the caller.
-	RequestID string
+	// not the request_id that [Send] and [Raww] carry for the caller. A request without one, which is
+	// empty here, is answered without one.
+	RequestID string `json:"request_id,omitempty"`
 	// Namespace is the bundle that the operation is about. It is empty, and left out, for Send and
 	// Raww, which the suffixes of their targets route.
-	Namespace string
-	Request   Operation
-	Extra     Extra
+	Namespace string    `json:"namespace,omitempty"`
+	Request   Operation `json:"-"`
+	Extra     Extra     `json:"-"`
 }
 
 // ResponseFrame answers a request, or says something that answers none (PROTOCOL.md, "response").
 type ResponseFrame struct {
 	// RequestID is the id of the request. Nil: a refused hello, or a notice before the relay hangs up.
-	RequestID *string
-	Response  Response
-	// Raw is the response object as it came, with U+FFFD for what is no text. [Encode] ignores it.
-	Raw   json.RawMessage
-	Extra Extra
+	RequestID *string  `json:"request_id,omitempty"`
+	Response  Response `json:"-"`
+	// Raw is the response object as it came, with U+FFFD for what is no text. [Encode] ignores it. It
+	// shows what it holds, keys of principals too, to whoever prints it.
+	Raw   json.RawMessage `json:"-"`
+	Extra Extra           `json:"-"`
 }
 
 // EventFrame tells a client what happened without being asked (PROTOCOL.md, "event").
@@ -92,22 +94,18 @@ func Encode(f Frame) ([]byte, error) {
 }
 
 func (w *objectWriter) frame(f Frame) error {
+	v := reflect.ValueOf(f).Elem()
 	switch f := f.(type) {
 	case *RequestFrame:
-		if err := w.member("request_id", f.RequestID); err != nil {
+		if err := w.fields(v); err != nil {
 			return err
-		}
-		if f.Namespace != "" {
-			if err := w.member("namespace", f.Namespace); err != nil {
-				return err
-			}
 		}
 		if err := w.tagged("request", "operation", f.Request.OperationName(), f.Request); err != nil {
 			return err
 		}
 		return w.extra(f.Extra)
 	case *ResponseFrame:
-		if err := w.member("request_id", f.RequestID); err != nil {
+		if err := w.fields(v); err != nil {
 			return err
 		}
 		if err := w.tagged("response", "kind", f.Response.ResponseKind(), f.Response); err != nil {
@@ -117,7 +115,7 @@ func (w *objectWriter) frame(f Frame) error {
 	case *UnknownFrame:
 		return w.extra(f.Extra)
 	default:
-		return w.open(reflect.ValueOf(f).Elem())
+		return w.open(v)
 	}
 }
 
@@ -181,33 +179,21 @@ func decodeOpen[F Frame](m map[string]json.RawMessage, f F) (Frame, error) {
 }
 
 func decodeRequest(m map[string]json.RawMessage) (Frame, error) {
-	var head struct {
-		RequestID string          `json:"request_id"`
-		Namespace string          `json:"namespace"`
-		Request   json.RawMessage `json:"request" wire:"required"`
-		Extra     Extra           `json:"-"`
-	}
-	if err := decodeMembers(m, reflect.ValueOf(&head)); err != nil {
-		return nil, err
-	}
-	op, err := decodeOperation(head.Request)
+	op, err := decodeOperation(m["request"])
 	if err != nil {
 		return nil, within("request", err)
 	}
-	return &RequestFrame{head.RequestID, head.Namespace, op, head.Extra}, nil
+	delete(m, "request")
+	return decodeOpen(m, &RequestFrame{Request: op})
 }
 
 func decodeResponseFrame(m map[string]json.RawMessage) (Frame, error) {
-	var head struct {
-		RequestID *string         `json:"request_id"`
-		Response  json.RawMessage `json:"response"`
-		Extra     Extra           `json:"-"`
-	}
-	if err := decodeMembers(m, reflect.ValueOf(&head)); err != nil {
+	f := &ResponseFrame{Raw: m["response"]}
+	delete(m, "response")
+	if _, err := decodeOpen(m, f); err != nil {
 		return nil, err
 	}
-	f := &ResponseFrame{RequestID: head.RequestID, Raw: head.Response, Extra: head.Extra}
-	response, err := DecodeResponse(head.Response)
+	response, err := DecodeResponse(f.Raw)
 	if err != nil {
 		return f, within("response", err)
 	}

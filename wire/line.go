@@ -88,12 +88,17 @@ func (l *LineReader) ReadLine() ([]byte, error) {
 
 // rest returns what the stream ended with.
 func (l *LineReader) rest() ([]byte, error) {
-	rest := l.buf[l.from:]
+	rest := bytes.TrimSuffix(l.buf[l.from:], []byte{'\r'})
 	l.buf, l.from = nil, 0
-	if l.err == io.EOF && len(bytes.TrimSpace(rest)) > 0 {
-		return bytes.TrimSuffix(rest, []byte{'\r'}), io.ErrUnexpectedEOF
+	switch {
+	case l.err != io.EOF:
+		return nil, l.err
+	case len(rest) > l.max:
+		return nil, &LineTooLongError{Max: l.max}
+	case len(bytes.TrimSpace(rest)) == 0:
+		return nil, io.EOF
 	}
-	return nil, l.err
+	return rest, io.ErrUnexpectedEOF
 }
 
 // fill reads once, making room first.

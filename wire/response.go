@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // A Response is what a relay answers (PROTOCOL.md, "Responses"): the response type that the operation
@@ -121,15 +122,20 @@ type LookResponse struct {
 func (r *LookResponse) complete() error {
 	switch {
 	case r.SnapshotFormat == SnapshotLines && r.SnapshotLines == nil:
-		return r.lacks("snapshot_lines")
+		return r.lacks("snapshot_lines", &r.SnapshotLines)
 	case r.SnapshotFormat == SnapshotStructuredEntriesV1 && r.SnapshotEntries == nil:
-		return r.lacks("snapshot_entries")
+		return r.lacks("snapshot_entries", &r.SnapshotEntries)
 	}
 	return nil
 }
 
-func (r *LookResponse) lacks(key string) error {
-	return &DecodeError{Key: key, Want: "an array", Got: jsonType(r.Extra[key])}
+// lacks says why the value of key, which the struct's field cannot hold, is missing from it.
+func (r *LookResponse) lacks(key string, field any) error {
+	raw, ok := r.Extra[key]
+	if !ok {
+		return &DecodeError{Key: key, Want: "an array", Got: "nothing"}
+	}
+	return within(key, decodeValue(raw, reflect.ValueOf(field).Elem()))
 }
 
 // SnapshotEntry is one entry of an ACP session's replay buffer. Kind "user", "agent" and "cognition" have
@@ -175,7 +181,7 @@ type PendingRequest struct {
 	Extra            Extra           `json:"-"`
 }
 
-// ChoicesPickResponse says what became of a decision. It is the payload of the event choices.resolved too.
+// ChoicesPickResponse says what became of a decision.
 type ChoicesPickResponse struct {
 	SchemaVersion   string          `json:"schema_version"`
 	Status          string          `json:"status" wire:"required"`

@@ -15,14 +15,21 @@ const SocketTrust = "socket-trust"
 // A Secret is a pre-shared key or an identity token. Printing, logging and encoding/json show
 // [SecretMask]; only [Encode] writes the text, and [Secret.Reveal] returns it. The zero value is the
 // empty secret.
-type Secret struct{ text string }
+type Secret struct {
+	text *string // a pointer, for fmt prints what an unexported field holds and asks no method
+}
 
 // NewSecret returns text as a Secret.
-func NewSecret(text string) Secret { return Secret{text} }
+func NewSecret(text string) Secret { return Secret{&text} }
 
 // Reveal returns the text. Every call is a place to check: the result must go to the peer that the
 // secret is for and nowhere else.
-func (s Secret) Reveal() string { return s.text }
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
 
 // String returns the mask.
 func (Secret) String() string { return SecretMask }
