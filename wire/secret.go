@@ -14,7 +14,7 @@ const SocketTrust = "socket-trust"
 
 // A Secret is a pre-shared key or an identity token. Printing, logging and encoding/json show
 // [SecretMask]; only [Encode] writes the text, and [Secret.Reveal] returns it. The zero value is the
-// empty secret.
+// empty secret. Two secrets are equal if what they reveal is; == compares something else.
 type Secret struct {
 	text *string // a pointer, for fmt prints what an unexported field holds and asks no method
 }
