@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/agentmux/agentmux-go/agentmux-mcp/internal/association"
 	"github.com/agentmux/agentmux-go/agentmux-mcp/internal/bundles"
@@ -66,8 +67,18 @@ func (r *resident) look(ctx context.Context) {
 	r.log.Associate(a.Bundle, a.Session)
 	r.log.Inscribe("mcp.startup", startupDetails(a))
 	if a.Fault != nil {
-		fmt.Fprintf(r.stderr, "agentmux-mcp: %v\n", a.Fault)
+		fmt.Fprintf(r.stderr, "agentmux-mcp: %s\n", printable(a.Fault.Error()))
 	}
+}
+
+// printable keeps text on one line. A fault can quote paths and files of a repository that anybody made.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // changed reports whether there is news in b.
