@@ -130,21 +130,6 @@ func jsonType(raw []byte) string {
 
 func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
-// members returns the members of the JSON object raw.
-func members(raw []byte) (map[string]json.RawMessage, error) {
-	if got := jsonType(raw); got != "an object" {
-		if got != "nothing" && !json.Valid(raw) {
-			got = "broken JSON"
-		}
-		return nil, &DecodeError{Want: "an object", Got: got}
-	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, &DecodeError{Want: "an object", Got: "broken JSON"}
-	}
-	return m, nil
-}
-
 // decodeMembers fills the open struct that v points to with m, which it uses up.
 func decodeMembers(m map[string]json.RawMessage, v reflect.Value) error {
 	v = v.Elem()
@@ -186,14 +171,13 @@ func decodeValue(raw json.RawMessage, v reflect.Value) error {
 	mismatch := func() error { return &DecodeError{Want: want(t), Got: jsonType(raw)} }
 	switch {
 	case t == rawType:
-		v.SetBytes(slices.Clone(raw))
+		v.SetBytes(raw)
 		return nil
 	case t == secretType:
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
+		if jsonType(raw) != "a string" {
 			return mismatch()
 		}
-		v.Set(reflect.ValueOf(NewSecret(text)))
+		v.Set(reflect.ValueOf(NewSecret(text(raw))))
 		return nil
 	case openTypeOf(t) != nil:
 		m, err := members(raw)
@@ -205,12 +189,12 @@ func decodeValue(raw json.RawMessage, v reflect.Value) error {
 		v.Set(reflect.New(t.Elem()))
 		return decodeValue(raw, v.Elem())
 	case t.Kind() == reflect.Slice:
-		var elements []json.RawMessage
-		if json.Unmarshal(raw, &elements) != nil {
+		all, ok := elements(raw)
+		if !ok {
 			return mismatch()
 		}
-		v.Set(reflect.MakeSlice(t, len(elements), len(elements)))
-		for i, element := range elements {
+		v.Set(reflect.MakeSlice(t, len(all), len(all)))
+		for i, element := range all {
 			if isNull(element) {
 				return within(fmt.Sprintf("[%d]", i), &DecodeError{Want: want(t.Elem()), Got: "null"})
 			}
@@ -218,6 +202,12 @@ func decodeValue(raw json.RawMessage, v reflect.Value) error {
 				return within(fmt.Sprintf("[%d]", i), err)
 			}
 		}
+		return nil
+	case t.Kind() == reflect.String:
+		if jsonType(raw) != "a string" {
+			return mismatch()
+		}
+		v.SetString(text(raw))
 		return nil
 	case v.CanInt():
 		n, ok := integer(raw)

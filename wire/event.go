@@ -63,8 +63,12 @@ type UnknownPayload struct {
 	Extra Extra
 }
 
-// DecodePayload reads the payload. The error is a [*DecodeError]: a payload that is no object.
+// DecodePayload reads the payload, and shares its memory. The error is a [*DecodeError]: a payload that is no
+// object.
 func (e *Event) DecodePayload() (Payload, error) {
+	if err := valid(e.Payload); err != nil {
+		return nil, within("payload", err)
+	}
 	m, err := members(e.Payload)
 	if err != nil {
 		return nil, within("payload", err)

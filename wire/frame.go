@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 )
 
 // SchemaVersion is the version of the protocol that this package speaks: the value of every
@@ -147,7 +148,11 @@ func (w *objectWriter) tagged(key, tagKey, tag string, body any) error {
 // A response frame whose response lacks what its kind requires comes back together with the error, its
 // RequestID and Raw set and its Response nil, so that the call it answers can be told.
 func Decode(line []byte) (Frame, error) {
-	m, err := members(repairText(line))
+	line = slices.Clone(repairText(line)) // which what is decoded shares
+	if err := valid(line); err != nil {
+		return nil, err
+	}
+	m, err := members(line)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +198,7 @@ func decodeResponseFrame(m map[string]json.RawMessage) (Frame, error) {
 	if _, err := decodeOpen(m, f); err != nil {
 		return nil, err
 	}
-	response, err := DecodeResponse(f.Raw)
+	response, err := decodeResponse(f.Raw)
 	if err != nil {
 		return f, within("response", err)
 	}
@@ -204,12 +209,11 @@ func decodeResponseFrame(m map[string]json.RawMessage) (Frame, error) {
 // tag takes the string member that says of what kind an object is out of m.
 func tag(m map[string]json.RawMessage, key string) (string, error) {
 	raw := m[key]
-	var kind string
-	if got := jsonType(raw); got != "a string" || json.Unmarshal(raw, &kind) != nil {
+	if got := jsonType(raw); got != "a string" {
 		return "", &DecodeError{Key: key, Want: "a string", Got: got}
 	}
 	delete(m, key)
-	return kind, nil
+	return text(raw), nil
 }
 
 // decodeTagged reads an object of one of several kinds, whose empty values known makes by tag.

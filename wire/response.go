@@ -293,8 +293,15 @@ var responses = byTag(Response.ResponseKind,
 	func() Response { return &ErrorResponse{} },
 )
 
-// DecodeResponse reads the response object of a frame. The error is a [*DecodeError].
+// DecodeResponse reads the response object of a frame, and shares its memory. The error is a [*DecodeError].
 func DecodeResponse(raw json.RawMessage) (Response, error) {
+	if err := valid(raw); err != nil {
+		return nil, err
+	}
+	return decodeResponse(raw)
+}
+
+func decodeResponse(raw json.RawMessage) (Response, error) {
 	r, err := decodeTagged(raw, "kind", responses, func(kind string, extra Extra) Response {
 		return &UnknownResponse{kind, extra}
 	})
