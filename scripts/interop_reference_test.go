@@ -33,7 +33,7 @@ var intendedDifferences = []difference{
 		"where the server refuses by itself, the words are ours, and tell what to do next"},
 	{"local/args no object", "error.data.details.reason|error.data.details.hint",
 		"words"},
-	{"local/send blank|local/* to nobody|local/look at nobody|local/new peer*", "error.data.details",
+	{"local/new peer*", "error.data.details",
 		"details name the argument at fault, where the reference has none"},
 	{"local/unknown query", "error.data.details.queries",
 		"details list what can be asked"},
