@@ -72,8 +72,7 @@ func (p lookParams) check() error {
 // checkTarget refuses a blank target. The relay refuses one without a namespace.
 func checkTarget(target text) error {
 	if target == "" {
-		return refuse(CodeUnknownTarget, "target_session is blank: name a session as session@bundle (list shows them)",
-			map[string]any{"target_session": ""})
+		return refuse(CodeUnknownTarget, "target_session is blank: name a session as session@bundle (list shows them)", nil)
 	}
 	return nil
 }

@@ -269,11 +269,8 @@ func jsonType(raw json.RawMessage) string {
 func mistyped(name, expected string, raw json.RawMessage) error {
 	got := jsonType(raw)
 	message := fmt.Sprintf("%s must be %s, and a value of type %s was given", name, expected, got)
-	switch got {
-	case "nothing", "null":
+	if got == "nothing" || got == "null" {
 		message = fmt.Sprintf("%s is required: give %s", name, expected)
-	case "number":
-		message = fmt.Sprintf("%s must be %s, and another number was given", name, expected)
 	}
 	return refuse(CodeInvalidParams, message, map[string]any{"field": name, "expected": expected, "got": got})
 }

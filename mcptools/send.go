@@ -56,7 +56,7 @@ func send() tool {
 func (p sendParams) check() error {
 	switch {
 	case strings.TrimSpace(p.Message) == "":
-		return refuse(CodeInvalidArguments, "message is blank: say something", map[string]any{"field": "message"})
+		return refuse(CodeInvalidArguments, "message is blank: say something", nil)
 	case p.Broadcast && len(p.Targets) > 0:
 		return refuse(CodeConflictingTargets, "broadcast reaches every session of the bundle: leave targets out, or broadcast", nil)
 	case !p.Broadcast && len(p.Targets) == 0:
@@ -64,7 +64,7 @@ func (p sendParams) check() error {
 	}
 	for _, target := range p.Targets {
 		if target == "" {
-			return refuse(CodeUnknownTarget, "a target is blank: name it as session@bundle (list shows them)", map[string]any{"target": ""})
+			return refuse(CodeUnknownTarget, "a target is blank: name it as session@bundle (list shows them)", nil)
 		}
 	}
 	return nil

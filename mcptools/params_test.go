@@ -1,0 +1,182 @@
+package mcptools
+
+import (
+	"context"
+	"testing"
+)
+
+// What is wrong with the form of arguments is told by name, unknown keys first.
+func TestArguments(t *testing.T) {
+	const invalid = "validation_invalid_params"
+	field := func(name, expected, got string) string {
+		return `{"field":"` + name + `","expected":"` + expected + `","got":"` + got + `"}`
+	}
+	const lines, targets = "an integer from 1 to 1000", "an array of strings"
+	testRefusals(t, []refusalTest{
+		// Keys that do not exist.
+		{"one unknown key", "look", `{"target_session":"a@b","depth":null}`, invalid, `{"fields":["depth"]}`},
+		{"unknown keys, sorted", "send", `{"zeta":1,"Message":"hi","alpha":{},"message":7}`, invalid, `{"fields":["Message","alpha","zeta"]}`},
+		{"unknown keys of both levels", "list", `{"command":"principals","foo":1,"args":{"namespaces":"x","b":2}}`, invalid, `{"fields":["args.b","args.namespaces","foo"]}`},
+		{"a key of another command", "list", `{"command":"decisions","args":{"namespace":"demo"}}`, invalid, `{"fields":["args.namespace"]}`},
+		{"before a missing command", "list", `{"args":{"x":1}}`, invalid, `{"fields":["args.x"]}`},
+		{"before another command", "list", `{"command":"x","y":1}`, invalid, `{"fields":["y"]}`},
+		{"before args that are no object", "list", `{"command":"principals","y":1,"args":7}`, invalid, `{"fields":["y"]}`},
+		{"before a missing key", "look", `{"x":1}`, invalid, `{"fields":["x"]}`},
+		{"of help", "help", `{"tool":"send"}`, invalid, `{"fields":["tool"]}`},
+		{"of a plain tool, args", "look", `{"target_session":"a@b","args":{}}`, invalid, `{"fields":["args"]}`},
+
+		// Arguments that are no object.
+		{"an array", "look", `[]`, invalid, field("arguments", "an object", "array")},
+		{"JSON text", "send", `"{\"message\":\"hi\",\"targets\":[\"bravo\"]}"`, invalid, field("arguments", "an object", "string")},
+		{"a number", "help", `7`, invalid, field("arguments", "an object", "number")},
+		{"a boolean", "list", `true`, invalid, field("arguments", "an object", "boolean")},
+
+		// Missing keys, for which null is no value.
+		{"nothing at all", "look", ``, invalid, field("target_session", "a string", "nothing")},
+		{"null for all", "look", `null`, invalid, field("target_session", "a string", "nothing")},
+		{"null for a required key", "send", `{"message":null,"targets":["bravo"]}`, invalid, field("message", "a string", "null")},
+		{"no command", "updown", `{}`, invalid, field("command", "one of the strings up, down", "nothing")},
+		{"null for the command", "list", `{"command":null}`, invalid, field("command", "one of the strings principals, decisions", "null")},
+		{"no outcome", "choose", `{"choice_request_id":"c"}`, invalid, field("outcome", "one of the strings selected, cancelled", "nothing")},
+
+		// Keys of the wrong type. Strings are never taken for numbers, booleans or arrays.
+		{"a number for a string", "look", `{"target_session":7}`, invalid, field("target_session", "a string", "number")},
+		{"a number for the command", "list", `{"command":7}`, invalid, field("command", "one of the strings principals, decisions", "number")},
+		{"a string for an integer", "look", `{"target_session":"a@b","lines":"5"}`, invalid, field("lines", lines, "string")},
+		{"a boolean for an integer", "look", `{"target_session":"a@b","lines":true}`, invalid, field("lines", lines, "boolean")},
+		{"a fraction for an integer", "look", `{"target_session":"a@b","lines":5.5}`, invalid, field("lines", lines, "number")},
+		{"a negative exponent for an integer", "look", `{"target_session":"a@b","lines":5e-1}`, invalid, field("lines", lines, "number")},
+		{"a fraction for an offset", "look", `{"target_session":"a@b","offset":0.5}`, invalid, field("offset", "an integer of 0 or more", "number")},
+		{"a string for a boolean", "send", `{"message":"hi","broadcast":"false"}`, invalid, field("broadcast", "a boolean", "string")},
+		{"a number for a boolean", "raww", `{"target_session":"a@b","text":"","no_enter":0}`, invalid, field("no_enter", "a boolean", "number")},
+		{"a string for an array", "send", `{"message":"hi","targets":"bravo"}`, invalid, field("targets", targets, "string")},
+		{"JSON text for an array", "send", `{"message":"hi","targets":"[\"bravo\"]"}`, invalid, field("targets", targets, "string")},
+		{"an object for an array", "send", `{"message":"hi","targets":{}}`, invalid, field("targets", targets, "object")},
+		{"a number in an array", "send", `{"message":"hi","targets":["bravo",7]}`, invalid, field("targets[1]", "a string", "number")},
+		{"null in an array", "send", `{"message":"hi","targets":[null]}`, invalid, field("targets[0]", "a string", "null")},
+		{"an array for a string", "raww", `{"target_session":"a@b","text":["x"]}`, invalid, field("text", "a string", "array")},
+		{"an object for an optional string", "send", `{"message":"hi","targets":["bravo"],"request_id":{}}`, invalid, field("request_id", "a string", "object")},
+		{"a number within args", "new", `{"command":"peer","args":{"principal_id":"bob@demo","scope":1}}`, invalid, field("args.scope", "a string", "number")},
+		{"a number for the query", "help", `{"query":7}`, invalid, field("query", "a string", "number")},
+
+		// Args that are no object.
+		{"a string for args", "list", `{"command":"principals","args":""}`, invalid, argsFault("string", "list.principals")},
+		{"JSON text for args", "list", `{"command":"decisions","args":"{}"}`, invalid, argsFault("string", "list.decisions")},
+		{"an array for args", "new", `{"command":"peer","args":[]}`, invalid, argsFault("array", "new.peer")},
+		{"a number for args", "change", `{"command":"psk","args":7}`, invalid, argsFault("number", "change.psk")},
+		{"false for args", "updown", `{"command":" up ","args":false}`, invalid, argsFault("boolean", "updown.up")},
+		{"another command before args", "list", `{"command":"x","args":7}`, invalid, `{"command":"x"}`},
+	})
+}
+
+func argsFault(got, query string) string {
+	return `{"reason":"args is of type ` + got + `, not an object","hint":"call help with {\"query\":\"` + query + `\"} to see the schema of args"}`
+}
+
+// Optional keys may be null, args may be absent, null or empty, and integers may be written as fractions.
+func TestArgumentsThatCountAsTheSame(t *testing.T) {
+	tests := []struct {
+		name      string
+		tool      string
+		request   string
+		response  string
+		arguments []string
+	}{
+		{
+			"optional keys", "send",
+			`{"operation":"send","request_id":null,"requester_session":"alpha","message":"[1]","targets":["bravo@demo"],"broadcast":false}`,
+			`{"kind":"send","results":[]}`,
+			[]string{
+				`{"message":"[1]","targets":["bravo"]}`,
+				`{"message":"[1]","targets":["bravo"],"broadcast":null,"request_id":null}`,
+				` { "broadcast" : false , "targets" : [ "bravo@demo" ] , "message" : "[1]" } `,
+			},
+		},
+		{
+			"args", "list",
+			`{"operation":"choices_list"}`,
+			`{"kind":"choices_list","pending_requests":[]}`,
+			[]string{`{"command":"decisions"}`, `{"command":"decisions","args":null}`, `{"command":"decisions","args":{}}`, `{"command":"decisions","args": { } }`},
+		},
+		{
+			"args within", "new",
+			`{"operation":"new_peer","principal_id":"bob@demo","scope":null,"output_path":null}`,
+			`{"kind":"new_peer","principal_id":"bob@demo"}`,
+			[]string{
+				`{"command":"peer","args":{"principal_id":"bob@demo"}}`,
+				`{"command":"peer","args":{"principal_id":"\tbob@demo ","scope":null,"output_path":null}}`,
+			},
+		},
+		{
+			"integers", "look",
+			`{"operation":"look","requester_session":"alpha","target_session":"bravo@demo","lines":100,"offset":5}`,
+			lookResponse,
+			[]string{
+				`{"target_session":"bravo@demo","lines":100,"offset":5}`,
+				`{"target_session":"bravo@demo","lines":1e2,"offset":5.0}`,
+				`{"target_session":"bravo@demo","lines":100.00,"offset":0.5e1}`,
+				`{"target_session":"bravo@demo","lines":1E+2,"offset":50E-1}`,
+			},
+		},
+	}
+	for _, test := range tests {
+		for _, arguments := range test.arguments {
+			t.Run(test.name+" "+arguments, func(t *testing.T) {
+				s := newSurface(t, answers(test.response))
+				if _, refusal := s.do(t, test.tool, arguments); refusal != nil {
+					t.Fatal(refusal)
+				}
+				sameLines(t, "requests", s.relay.requests(), []string{"demo " + test.request})
+			})
+		}
+	}
+}
+
+// Help has no required key, so no arguments at all are good ones.
+func TestNoArguments(t *testing.T) {
+	s := newSurface(t, answers(`{}`))
+	catalogue, refusal := s.do(t, "help", `{}`)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	for _, arguments := range []string{``, `null`, `{"query":null}`} {
+		a, refusal := s.do(t, "help", arguments)
+		if refusal != nil {
+			t.Fatalf("%s: %v", arguments, refusal)
+		}
+		sameJSON(t, "answer to "+arguments, a, catalogue)
+	}
+}
+
+// An argument fault is the same in every state of the server.
+func TestArgumentFaultsComeFirst(t *testing.T) {
+	relay := fails(errNoSocket)
+	for name, standing := range map[string]Standing{
+		"associated":   associatedWith(relay),
+		"unassociated": {Reason: "no session x"},
+		"fault":        {Fault: fault},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSurface(t, relay, func(cfg *Config) {
+				cfg.Standing = func(context.Context) Standing { return standing }
+			})
+			for _, call := range []struct{ tool, arguments, code string }{
+				{"list", `{"command":"principals","args":{"namespace":"ALL"}}`, "validation_invalid_params"},
+				{"send", `{"message":" "}`, "validation_invalid_arguments"},
+				{"look", `{"target_session":"a@b","lines":0}`, "validation_invalid_lines"},
+				{"raww", `{"target_session":"","text":""}`, "validation_unknown_target"},
+				{"choose", `{}`, "validation_invalid_params"},
+				{"updown", `{"command":"sideways"}`, "validation_invalid_params"},
+				{"new", `{"command":"peer","args":{"principal_id":"bob","output_path":"x"}}`, "validation_invalid_output_path"},
+				{"change", `{"command":"psk"}`, "validation_invalid_params"},
+				{"help", `{"query":"nap"}`, "validation_invalid_params"},
+			} {
+				if _, refusal := s.do(t, call.tool, call.arguments); refusal == nil || refusal.Code != call.code {
+					t.Errorf("%s: got %v, want %s", call.tool, refusal, call.code)
+				}
+			}
+			sameLines(t, "requests", relay.requests(), nil)
+			sameLog(t, s.log)
+		})
+	}
+}

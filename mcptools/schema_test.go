@@ -1,0 +1,308 @@
+package mcptools
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// What a client learns of a tool changes only where its golden file does.
+func TestDeclarations(t *testing.T) {
+	tools := declarations(t)
+	for name, declared := range tools {
+		var got bytes.Buffer
+		if err := json.Indent(&got, declared, "", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		got.WriteByte('\n')
+		file := filepath.Join("testdata", "schemas", name+".json")
+		if *update {
+			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s has changed (-update takes it over):\n%s", file, &got)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "schemas", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(tools) {
+		t.Errorf("got %d golden files for %d tools", len(files), len(tools))
+	}
+}
+
+// A shape that one client's dialect lacks makes that client drop all tools.
+func TestSchemasArePlain(t *testing.T) {
+	for name, declared := range declarations(t) {
+		var tool struct{ InputSchema, OutputSchema any }
+		if err := json.Unmarshal(declared, &tool); err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`^[a-z0-9_-]{1,40}$`).MatchString(name) {
+			t.Errorf("the name %s", name)
+		}
+		for _, fault := range lintRoot(tool.InputSchema, false) {
+			t.Errorf("input of %s: %s", name, fault)
+		}
+		for _, fault := range lintRoot(tool.OutputSchema, true) {
+			t.Errorf("output of %s: %s", name, fault)
+		}
+	}
+}
+
+func lintRoot(schema any, open bool) []string {
+	faults := lint("$", schema, open)
+	root, _ := schema.(map[string]any)
+	if root["type"] != "object" || root["additionalProperties"] != open {
+		faults = append(faults, fmt.Sprintf("the root is of type %v with additionalProperties %v", root["type"], root["additionalProperties"]))
+	}
+	return faults
+}
+
+// lint returns what is not plain in a schema. One of an output may leave out the type, where null may stand;
+// and the properties, where the relay decides on them.
+func lint(path string, schema any, output bool) []string {
+	var faults []string
+	fault := func(format string, args ...any) {
+		faults = append(faults, path+" "+fmt.Sprintf(format, args...))
+	}
+	node, ok := schema.(map[string]any)
+	if !ok || len(node) == 0 {
+		fault("is %v", schema)
+		return faults
+	}
+	kind, typed := node["type"].(string)
+	if !typed && (!output || node["type"] != nil) {
+		fault("has the type %v", node["type"])
+	}
+	for key, value := range node {
+		switch key {
+		case "type":
+			if !slices.Contains([]string{"object", "array", "string", "integer", "boolean"}, kind) {
+				fault("is of type %v", value)
+			}
+		case "description":
+			if value == "" {
+				fault("has a blank description")
+			}
+		case "enum":
+			for _, element := range value.([]any) {
+				if _, ok := element.(string); !ok || kind != "string" {
+					fault("has %v in the enum of a %s", element, kind)
+				}
+			}
+		case "minimum", "maximum":
+			if kind != "integer" {
+				fault("has a %s and is of type %s", key, kind)
+			}
+		case "items":
+			faults = append(faults, lint(path+"[]", value, output)...)
+		case "properties":
+			for name, property := range value.(map[string]any) {
+				faults = append(faults, lint(path+"."+name, property, output)...)
+			}
+		case "required":
+			properties, _ := node["properties"].(map[string]any)
+			for _, name := range value.([]any) {
+				if _, ok := properties[name.(string)]; !ok {
+					fault("requires %v, which is no property", name)
+				}
+			}
+		case "additionalProperties":
+			if value != output {
+				fault("has additionalProperties %v", value)
+			}
+		default:
+			fault("has the key %s", key)
+		}
+	}
+	if items, ok := node["items"].(map[string]any); kind == "array" && (!ok || items["type"] == nil) {
+		fault("is an array of %v", node["items"])
+	}
+	if kind == "object" && !output && (node["properties"] == nil || node["additionalProperties"] == nil) {
+		fault("is an object without properties or additionalProperties")
+	}
+	return faults
+}
+
+// The input schemas restrict what tools.md restricts.
+func TestInputSchemas(t *testing.T) {
+	type property struct {
+		Type             string
+		Enum             []string
+		Minimum, Maximum *int
+		Items            *property
+		Properties       map[string]property
+		Required         []string
+	}
+	tools := declarations(t)
+	for _, test := range []struct {
+		tool     string
+		required []string
+		types    map[string]string
+	}{
+		{"list", []string{"command"}, map[string]string{"command": "string", "args": "object", "args.namespace": "string"}},
+		{"help", nil, map[string]string{"query": "string"}},
+		{"send", []string{"message"}, map[string]string{"message": "string", "targets": "array", "targets[]": "string", "broadcast": "boolean", "request_id": "string"}},
+		{"look", []string{"target_session"}, map[string]string{"target_session": "string", "lines": "integer", "offset": "integer"}},
+		{"raww", []string{"target_session", "text"}, map[string]string{"target_session": "string", "text": "string", "no_enter": "boolean", "request_id": "string"}},
+		{"choose", []string{"choice_request_id", "outcome"}, map[string]string{"choice_request_id": "string", "outcome": "string", "option_id": "string"}},
+		{"updown", []string{"command"}, map[string]string{"command": "string", "args": "object"}},
+		{"new", []string{"command", "args", "args.principal_id"}, map[string]string{"command": "string", "args": "object", "args.principal_id": "string", "args.scope": "string", "args.output_path": "string"}},
+		{"change", []string{"command", "args", "args.principal_id"}, map[string]string{"command": "string", "args": "object", "args.principal_id": "string"}},
+	} {
+		var tool struct{ InputSchema property }
+		if err := json.Unmarshal(tools[test.tool], &tool); err != nil {
+			t.Fatal(err)
+		}
+		var required []string
+		types := make(map[string]string)
+		var walk func(prefix string, p property)
+		walk = func(prefix string, p property) {
+			for _, name := range p.Required {
+				required = append(required, prefix+name)
+			}
+			for name, p := range p.Properties {
+				types[prefix+name] = p.Type
+				if p.Items != nil {
+					types[prefix+name+"[]"] = p.Items.Type
+				}
+				walk(prefix+name+".", p)
+			}
+		}
+		walk("", tool.InputSchema)
+		slices.Sort(required)
+		slices.Sort(test.required)
+		if !slices.Equal(required, test.required) {
+			t.Errorf("%s requires %v, want %v", test.tool, required, test.required)
+		}
+		if fmt.Sprint(types) != fmt.Sprint(test.types) {
+			t.Errorf("%s: got %v, want %v", test.tool, types, test.types)
+		}
+		if commands := metaTools[test.tool]; !slices.Equal(tool.InputSchema.Properties["command"].Enum, commands) {
+			t.Errorf("%s: the commands are %v, want %v", test.tool, tool.InputSchema.Properties["command"].Enum, commands)
+		}
+		switch test.tool {
+		case "choose":
+			if got := tool.InputSchema.Properties["outcome"].Enum; !slices.Equal(got, []string{"selected", "cancelled"}) {
+				t.Errorf("the outcomes are %v", got)
+			}
+		case "look":
+			lines := tool.InputSchema.Properties["lines"]
+			if lines.Minimum == nil || *lines.Minimum != 1 || lines.Maximum == nil || *lines.Maximum != 1000 {
+				t.Errorf("lines: got %+v", lines)
+			}
+		}
+	}
+}
+
+// Answers, synthetic ones and failures too, are what the output schemas say.
+func TestAnswersMatchOutputSchemas(t *testing.T) {
+	schemas := make(map[string]map[string]any)
+	for name, declared := range declarations(t) {
+		var tool struct{ OutputSchema map[string]any }
+		if err := json.Unmarshal(declared, &tool); err != nil {
+			t.Fatal(err)
+		}
+		schemas[name] = tool.OutputSchema
+	}
+	check := func(tool, object string) {
+		t.Helper()
+		var v any
+		if err := json.Unmarshal([]byte(object), &v); err != nil {
+			t.Fatal(err)
+		}
+		if fault := mismatch(tool, schemas[tool], v); fault != "" {
+			t.Errorf("%s in %s", fault, object)
+		}
+	}
+	for _, call := range calls {
+		a, refusal := newSurface(t, answers(call.response)).do(t, call.tool, call.arguments)
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		check(call.tool, a)
+		if call.prefix == "mcp.tool.list" {
+			continue // shows a relay's absence as an answer
+		}
+		_, refusal = newSurface(t, fails(errNoSocket)).do(t, call.tool, call.arguments)
+		check(call.tool, string(refusal.data()))
+	}
+	a, refusal := newSurface(t, fails(errNoSocket)).do(t, "list", `{"command":"principals"}`)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	check("list", a)
+	for _, query := range append([]string{""}, helpQueries...) {
+		check("help", string(encode(help(t, query))))
+	}
+}
+
+// mismatch says where v is not what a schema wants; "": nowhere.
+func mismatch(path string, schema map[string]any, v any) string {
+	kind := "null"
+	switch v := v.(type) {
+	case map[string]any:
+		kind = "object"
+		properties, _ := schema["properties"].(map[string]any)
+		for name, property := range properties {
+			value, ok := v[name]
+			if !ok {
+				continue
+			}
+			if fault := mismatch(path+"."+name, property.(map[string]any), value); fault != "" {
+				return fault
+			}
+		}
+	case []any:
+		kind = "array"
+		for _, element := range v {
+			items, _ := schema["items"].(map[string]any)
+			if fault := mismatch(path+"[]", items, element); fault != "" {
+				return fault
+			}
+		}
+	case string:
+		kind = "string"
+	case bool:
+		kind = "boolean"
+	case float64:
+		kind = "number"
+	}
+	if want, ok := schema["type"]; ok && want != kind {
+		return fmt.Sprintf("%s is of type %s and not %v", path, kind, want)
+	}
+	return ""
+}
+
+// What a command requires of args is not required where another command takes the same args.
+func TestArgsOfSeveralCommands(t *testing.T) {
+	type named struct {
+		Name text `json:"name"`
+	}
+	taking := func(name string) command {
+		return bound(name, "", nil, nil, func(named) work { return work{} })
+	}
+	one := tool{commands: []command{taking("one")}}
+	sameJSON(t, "one command", string(encode(one.envelope()[1].schema.Required)), `["name"]`)
+	two := tool{commands: []command{taking("one"), bound("two", "", nil, nil, func(none) work { return work{} })}}
+	args := two.envelope()[1]
+	if args.required || args.schema.Required != nil {
+		t.Errorf("two commands: args is required: %v, and requires %v", args.required, args.schema.Required)
+	}
+}
