@@ -62,7 +62,7 @@ func unanswered(e *relayclient.Error, s Standing) *Refusal {
 	switch {
 	case e.Kind == relayclient.Timeout:
 		r.Code = CodeRelayTimeout
-		r.Message = fmt.Sprintf("the relay at %s gave no answer: %v.", e.Socket, e.Err)
+		r.Message = fmt.Sprintf("the relay at %s did not answer: %v.", e.Socket, e.Err)
 	case e.Kind == relayclient.Unavailable && e.Written:
 		r.Code = CodeRelayUnavailable
 		r.Message = fmt.Sprintf("the relay at %s hung up before it answered: %v.", e.Socket, e.Err)

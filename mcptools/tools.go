@@ -158,11 +158,9 @@ func senderCheck(s Standing) error {
 	case s.Session != "":
 		return nil
 	}
-	var details map[string]any
-	message := "this server is not associated with a session of a bundle, so it has nobody to act for"
-	if s.Reason != "" {
-		details = map[string]any{"reason": s.Reason}
-		message += ": " + s.Reason
+	const message = "this server is not associated with a session of a bundle, so it has nobody to act for"
+	if s.Reason == "" {
+		return refuse(CodeUnknownSender, message+": start it in a session's directory, or name the session with --bundle and --session-name", nil)
 	}
-	return refuse(CodeUnknownSender, message+". Start it in a session's directory, or name the session with --bundle and --session-name", details)
+	return refuse(CodeUnknownSender, message+": "+s.Reason, map[string]any{"reason": s.Reason})
 }

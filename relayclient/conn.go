@@ -50,7 +50,7 @@ type unsentError struct{ cause error }
 func (e *unsentError) Error() string { return e.cause.Error() }
 
 // errSilent is what a connection dies of when the relay no longer answers.
-var errSilent = fmt.Errorf("two requests in a row got no answer: %w", context.DeadlineExceeded)
+var errSilent = timeoutError("two requests in a row got no answer")
 
 // start begins reading and writing stream.
 func (c *Client) start(stream net.Conn, token wire.Secret) *conn {
@@ -79,7 +79,10 @@ func (c *conn) hello(ctx context.Context, frame []byte, principal string) error 
 	select {
 	case answer = <-c.acks:
 	case <-ctx.Done():
-		return fmt.Errorf("the relay did not acknowledge the hello: %w", ctx.Err())
+		if ctx.Err() == context.Canceled {
+			return net.ErrClosed // by Close
+		}
+		return timeoutError(fmt.Sprintf("the hello was not acknowledged within %v", HelloTimeout))
 	case <-c.dead:
 		select { // the relay may have answered before it hung up
 		case answer = <-c.acks:
@@ -116,7 +119,7 @@ func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Dur
 		return nil, context.Cause(ctx)
 	case <-timer.C:
 		c.timedOut(id)
-		return nil, newError("send", c.socket, fmt.Errorf("the relay did not take the request within %v: %w", limit, context.DeadlineExceeded))
+		return nil, newError("send", c.socket, timeoutError(fmt.Sprintf("the request was not taken within %v", limit)))
 	}
 
 	select {
@@ -126,7 +129,7 @@ func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Dur
 		return nil, context.Cause(ctx)
 	case <-timer.C:
 		c.timedOut(id)
-		e := newError("receive", c.socket, fmt.Errorf("the relay did not answer within %v: %w", limit, context.DeadlineExceeded))
+		e := newError("receive", c.socket, timeoutError(fmt.Sprintf("nothing came within %v", limit)))
 		e.Written = true
 		return nil, e
 	case <-c.dead:

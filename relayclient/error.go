@@ -96,6 +96,13 @@ func (k IOKind) kind() Kind {
 	}
 }
 
+// A timeoutError says what did not happen in time. It is a [context.DeadlineExceeded] in plain words.
+type timeoutError string
+
+func (e timeoutError) Error() string { return string(e) }
+
+func (timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
 // errInput marks a cause that lies in what the caller gave.
 var errInput = errors.New("invalid input")
 
