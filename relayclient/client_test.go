@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -364,5 +365,46 @@ func TestRequestThatIsNoJSONIsNotSent(t *testing.T) {
 	play(t, "", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
 		_, err := c.Do(t.Context(), "", &wire.UnknownOperation{Name: "x", Extra: wire.Extra{"y": []byte("{")}})
 		wantFailure(t, err, "send unexpected InvalidInput")
+	})
+}
+
+// Twenty calls at once are answered in the opposite order, one of them never: each gets its own answer, in its own
+// time.
+func TestTwentyCallsAtOnce(t *testing.T) {
+	const calls, stalled = 20, 7
+	var script strings.Builder
+	script.WriteString(hello + ack + "{\n")
+	for i := range calls {
+		fmt.Fprintf(&script, `> {"frame":"request","request_id":"$r%d","namespace":"demo","request":{"operation":"look","target_session":"t%d","...":""}}`+"\n", i, i)
+	}
+	script.WriteString("}\n")
+	for i := calls - 1; i >= 0; i-- {
+		if i != stalled {
+			fmt.Fprintf(&script, "pause 10ms\n"+`< {"frame":"response","request_id":"$r%d","response":{"kind":"look","target_session":"t%d","snapshot_format":"lines","snapshot_lines":[]}}`+"\n", i, i)
+		}
+	}
+	script.WriteString("silence")
+	play(t, script.String(), func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range calls {
+			all.Go(func() {
+				target := fmt.Sprintf("t%d", i)
+				reply, err := c.Do(t.Context(), "", look(target))
+				took := time.Since(start)
+				if i == stalled {
+					wantFailure(t, err, "receive timeout TimedOut written")
+					return
+				}
+				place := calls - i // among the answers
+				if i < stalled {
+					place--
+				}
+				if err != nil || reply.Response.(*wire.LookResponse).TargetSession != target || took != time.Duration(place)*10*time.Millisecond {
+					t.Errorf("the call for %s: %v after %v", target, err, took)
+				}
+			})
+		}
+		all.Wait()
 	})
 }

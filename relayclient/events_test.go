@@ -1,12 +1,14 @@
 package relayclient_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/agentmux/agentmux-go/relayclient"
 	"github.com/agentmux/agentmux-go/relayclient/relaytest"
+	"github.com/agentmux/agentmux-go/wire"
 )
 
 // afterSecond is ready a little more than a second later.
@@ -48,6 +50,25 @@ func TestEventsEndWithTheClient(t *testing.T) {
 			if _, open := <-e.C; open {
 				t.Error("a subscription did not end")
 			}
+		}
+	})
+}
+
+// The relay blocks on a client that does not read: megabytes of events are read while no call is under way.
+func TestEventsAreReadWhileIdle(t *testing.T) {
+	play(t, hello+ack+ask+answerLook+`<* 20000 {"frame":"event","event":{"event_type":"incoming_message","payload":{"body":"`+strings.Repeat("x", 500)+`"}}}
+		> {"frame":"request","request_id":"$next","namespace":"demo","request":{"operation":"choices_list"}}
+		< {"frame":"response","request_id":"$next","response":{"kind":"choices_list","pending_requests":[]}}
+		silence`, func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+		events := c.Subscribe(0)
+		reply, err := c.Do(t.Context(), "", look("b"))
+		wantLook(t, reply, err)
+		synctest.Wait()
+		if n := events.Arrived(); n != 20000 {
+			t.Errorf("%d events were read, want 20000", n)
+		}
+		if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/agentmux/agentmux-go/agentmux-mcp/internal/association"
@@ -18,6 +19,9 @@ import (
 func serve(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintln(stderr, "agentmux-mcp is an MCP server: a client starts it and speaks to it here. See agentmux-mcp --help, or try agentmux-mcp demo.")
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // of a few MiB: what a call leaves behind is collected less often
 	}
 	// A client that stops reading is an error of the write, not the end of the process.
 	signal.Ignore(syscall.SIGPIPE)
