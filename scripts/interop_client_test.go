@@ -19,23 +19,32 @@ type client struct {
 	server  *exec.Cmd
 }
 
-// connect starts agentmux-mcp for a session of bundle demo. It ends with t.
-func (w *world) connect(t *testing.T, session string) *client {
-	t.Helper()
-	return w.connectTo(t, session, newestRevision, w.server)
-}
-
 // Revisions of MCP.
 const (
 	newestRevision    = ""           // that the SDK knows: a tool's error is a result
 	referenceRevision = "2025-06-18" // the reference ends when it is asked for a newer one's server/discover
 )
 
-// connectTo starts an MCP server for a session of bundle demo: a command, with the flags that all take.
-func (w *world) connectTo(t *testing.T, session, revision string, command ...string) *client {
+// connect starts agentmux-mcp for a session of bundle demo. It ends with t.
+func (w *world) connect(t *testing.T, session string) *client {
 	t.Helper()
-	flags := []string{"--bundle", "demo", "--session-name", session, "--config-directory", w.path("config"), "--state-directory", w.path("state")}
-	server := w.command(command[0], append(command[1:], flags...)...)
+	return w.connectFor(t, "demo", session)
+}
+
+// connectFor starts agentmux-mcp for a session of a bundle.
+func (w *world) connectFor(t *testing.T, bundle, session string) *client {
+	t.Helper()
+	return connectTo(t, newestRevision, w.command(w.server, w.serverFlags(bundle, session)...))
+}
+
+// serverFlags are the flags that ours and the reference take.
+func (w *world) serverFlags(bundle, session string) []string {
+	return append(w.roots(), "--bundle", bundle, "--session-name", session)
+}
+
+// connectTo starts an MCP server.
+func connectTo(t *testing.T, revision string, server *exec.Cmd) *client {
+	t.Helper()
 	var stderr bytes.Buffer
 	server.Stderr = &stderr
 	connection, err := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, nil).

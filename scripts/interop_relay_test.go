@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,29 +17,36 @@ import (
 // patience is how long a test waits for something to come about.
 const patience = 20 * time.Second
 
-// A world is a directory with the configuration and the state of one relay, and that relay: bundle demo with
-// alpha and bravo in terminals and coder, an ACP agent.
+// A world is a directory with the configuration and the state of one relay, and that relay.
 type world struct {
 	programs
-	root  string        // short: the path of a socket ends at 107 bytes
-	relay *exec.Cmd     // nil while none runs
-	ended chan struct{} // closed when the relay has ended
+	root      string        // short: the path of a socket ends at 107 bytes
+	layers    []string      // names of the configuration roots, the first wins
+	variables []string      // of the relay's environment, beyond those of any command
+	relay     *exec.Cmd     // nil while none runs
+	ended     chan struct{} // closed when the relay has ended
+} // closed when the relay has ended
+
+// newWorld makes a world without a relay: bundle demo with alpha and bravo in terminals and coder, an ACP agent.
+// It ends with t, and leaves nothing behind.
+func (p programs) newWorld(t *testing.T) *world {
+	t.Helper()
+	return p.newWorldFrom(t, "testdata/interop")
 }
 
-// newWorld makes a world without a relay. It ends with t, and leaves nothing behind.
-func (p programs) newWorld(t *testing.T) *world {
+// newWorldFrom makes a world that is configured as a directory has it.
+func (p programs) newWorldFrom(t *testing.T, directory string) *world {
 	t.Helper()
 	root, err := os.MkdirTemp("", "amx")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{programs: p, root: root}
+	w := &world{programs: p, root: root, layers: []string{"config"}}
 	t.Cleanup(func() {
 		if w.relay != nil {
 			w.endRelay(t, syscall.SIGTERM)
 		}
-		// A relay that was killed left its terminals. Where there are none, tmux says so and that is well.
-		_ = w.tmux("kill-server").Run()
+		w.endTerminals(t)
 		if t.Failed() {
 			t.Logf("the relay printed:\n%s", w.read(t, "relay.out"))
 		}
@@ -46,7 +54,7 @@ func (p programs) newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w.configure(t)
+	w.configure(t, directory)
 	if err := os.Mkdir(w.path("state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +69,10 @@ func (p programs) start(t *testing.T) *world {
 	return w
 }
 
-// configure writes testdata/interop into the world.
-func (w *world) configure(t *testing.T) {
+// configure copies the files of a directory into the world; see write for what changes on the way.
+func (w *world) configure(t *testing.T, directory string) {
 	t.Helper()
-	source := os.DirFS("testdata/interop")
+	source := os.DirFS(directory)
 	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -73,19 +81,41 @@ func (w *world) configure(t *testing.T) {
 			return os.Mkdir(w.path("config", name), 0o700)
 		}
 		text, err := fs.ReadFile(source, name)
-		if err != nil {
-			return err
+		if err == nil {
+			w.write(t, string(text), "config", name)
 		}
-		values := strings.NewReplacer("${ROOT}", w.root, "${AGENT}", w.agent)
-		return os.WriteFile(w.path("config", name), []byte(values.Replace(string(text))), 0o600)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// startRelay starts the relay and waits until it is ready.
-func (w *world) startRelay(t *testing.T) {
+// write makes a file in the world. In the text, ${ROOT} is the world's directory, ${AGENT} the test's ACP agent,
+// and ${FIND} makes a line a comment where policies do not have the control find.
+func (w *world) write(t *testing.T, text string, elements ...string) {
+	t.Helper()
+	find := "# "
+	if w.finds {
+		find = ""
+	}
+	values := strings.NewReplacer("${ROOT}", w.root, "${AGENT}", w.agent, "${FIND}", find)
+	if err := os.WriteFile(w.path(elements...), []byte(values.Replace(text)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// roots are the flags that say where the world is.
+func (w *world) roots() []string {
+	flags := []string{"--state-directory", w.path("state")}
+	for _, layer := range w.layers {
+		flags = append(flags, w.configuration, w.path(layer))
+	}
+	return flags
+}
+
+// startRelay starts the relay, with further flags, and waits until it is ready.
+func (w *world) startRelay(t *testing.T, flags ...string) {
 	t.Helper()
 	ready := w.path("state", "relay.ready")
 	if err := os.Remove(ready); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +126,8 @@ func (w *world) startRelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close() // the relay has its own
-	relay := w.command(w.agentmux, "host", "relay", "--config-directory", w.path("config"), "--state-directory", w.path("state"))
+	relay := w.command(w.agentmux, slices.Concat([]string{"host", "relay"}, w.roots(), flags)...)
+	relay.Env = append(relay.Env, w.variables...)
 	relay.Stdout, relay.Stderr = out, out
 	if err := relay.Start(); err != nil {
 		t.Fatal(err)
@@ -149,7 +180,19 @@ func (w *world) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// tmux is a command to the terminals of the world.
+// endTerminals ends what a relay that was killed, or one that keeps a bundle up, left.
+func (w *world) endTerminals(t *testing.T) {
+	t.Helper()
+	sockets, err := filepath.Glob(w.path("state", "bundles", "*", "tmux.sock"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, socket := range sockets {
+		_ = w.command("tmux", "-S", socket, "kill-server").Run() // where nobody serves the socket, all is well
+	}
+}
+
+// tmux is a command to the terminals of bundle demo.
 func (w *world) tmux(args ...string) *exec.Cmd {
 	return w.command("tmux", append([]string{"-S", w.path("state", "bundles", "demo", "tmux.sock")}, args...)...)
 }

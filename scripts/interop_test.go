@@ -4,48 +4,59 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	// So that a change of the server ends the life of a cached result; it runs as a process of its own.
 	_ "github.com/agentmux/agentmux-go/agentmux-mcp/command"
 )
 
-// TestInterop drives the finished command against a real relay, as an MCP client, and looks at what came of
-// it where it was to arrive: in a terminal, at an agent, in a file.
+// TestInterop drives the finished command against real relays, as an MCP client, and looks at what came of it
+// where it was to arrive: in a terminal, at an agent, in a file.
 //
-// It needs agentmux 0.8 and tmux, and is skipped where one of them is missing. With AGENTMUX_INTEROP=required
-// in the environment, as in continuous integration, it fails instead.
+// It needs tmux and relays; see [findRelays] for where they are looked for. A release without a relay is
+// skipped. With AGENTMUX_INTEROP=required in the environment, as in continuous integration, the test fails
+// instead where tmux or the first release is missing.
 func TestInterop(t *testing.T) {
-	p := findPrograms(t)
-	t.Run("tools", p.testTools)
-	t.Run("credentials", p.testCredentials)
-	t.Run("transition", p.testTransition)
-	t.Run("reference", p.testReference)
-	t.Run("refusals", p.testRefusals)
-	t.Run("relay restarts", p.testRelayRestarts)
-	t.Run("relay hangs", p.testRelayHangs)
-	t.Run("relay is down", p.testRelayDown)
-	t.Run("session is taken", p.testSessionTaken)
+	relays := findRelays(t)
+	p := buildPrograms(t)
+	for i, release := range releases {
+		t.Run(release.version, func(t *testing.T) {
+			p := p
+			p.release, p.agentmux = release, relays[release.version]
+			if p.agentmux == "" {
+				const where = "there is no agentmux %s on the PATH or in a directory that AGENTMUX_RELAYS lists"
+				if i > 0 {
+					t.Skipf(where, release.version)
+				}
+				missing(t, where, release.version)
+			}
+			t.Run("tools", p.testTools)
+			t.Run("credentials", p.testCredentials)
+			t.Run("transition", p.testTransition)
+			t.Run("start failures", p.testStartFailures)
+			t.Run("environment", p.testEnvironment)
+			t.Run("layers", p.testLayers)
+			t.Run("reference", p.testReference)
+			t.Run("refusals", p.testRefusals)
+			t.Run("relay restarts", p.testRelayRestarts)
+			t.Run("relay hangs", p.testRelayHangs)
+			t.Run("relay is down", p.testRelayDown)
+			t.Run("session is taken", p.testSessionTaken)
+		})
+	}
 }
 
 // programs are the paths of what runs as a process of its own.
 type programs struct {
-	agentmux string // the relay, and the MCP server that ours is measured against
+	release
+	agentmux string // the relay of that release, and the MCP server that ours is measured against
 	server   string // agentmux-mcp
 	agent    string // acpagent
 }
 
-// findPrograms finds the relay and builds the rest. What it builds lives as long as t.
-func findPrograms(t *testing.T) programs {
-	agentmux, err := exec.LookPath("agentmux")
-	if err != nil {
-		missing(t, "agentmux is not on the PATH")
-	}
-	version, err := exec.Command(agentmux, "--version").Output()
-	if err != nil || !strings.HasPrefix(string(version), "agentmux 0.8.") {
-		missing(t, "%s is not version 0.8: it says %q (%v)", agentmux, version, err)
-	}
+// buildPrograms builds what is ours. It lives as long as t.
+func buildPrograms(t *testing.T) programs {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		missing(t, "tmux is not on the PATH")
 	}
@@ -59,11 +70,7 @@ func findPrograms(t *testing.T) programs {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", build, err, out)
 	}
-	return programs{
-		agentmux: agentmux,
-		server:   filepath.Join(built, "agentmux-mcp"),
-		agent:    filepath.Join(built, "acpagent"),
-	}
+	return programs{server: filepath.Join(built, "agentmux-mcp"), agent: filepath.Join(built, "acpagent")}
 }
 
 // missing ends a test that lacks what it needs.

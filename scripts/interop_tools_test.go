@@ -71,10 +71,18 @@ func testSend(t *testing.T, w *world, alpha *client) {
 	w.awaitPrompt(t, "\nall hands\n")
 }
 
-// A long text arrives byte for byte, with what HTML, JavaScript and UTF-16 would change.
+// A long text arrives byte for byte, with what HTML, JavaScript and UTF-16 would change. One that is too long
+// for the relay is refused.
 func testSendLong(t *testing.T, w *world, alpha *client) {
 	const piece = "a <b> & \u2028 \x7f \U0001F389 \"c\" \\\t"
-	text := strings.Repeat(piece, 1<<20/len(piece))
+	size := 1 << 20
+	if w.longest > 0 {
+		size = w.longest
+		refusal := alpha.refused(t, "validation_payload_too_large", "send", object{"message": strings.Repeat("y", size+1), "targets": []string{"coder"}})
+		w.expect(t, refusal["details"], fmt.Sprintf(`{
+			"target_session": "coder", "session_type": "acp", "canonical_bytes": %d, "canonical_bytes_max": %d}`, size+1, size))
+	}
+	text := strings.Repeat(piece, size/len(piece))
 	alpha.call(t, "send", object{"message": text, "targets": []string{"coder"}})
 	// The relay puts a head in front of the text, and a line behind it.
 	prompt := w.awaitPrompt(t, piece+piece)
@@ -195,7 +203,7 @@ func (p programs) testCredentials(t *testing.T) {
 	}
 	answer := alpha.call(t, "new", object{"command": "peer", "args": object{"principal_id": "bravo@demo", "output_path": file}})
 	w.expect(t, answer, `{
-		"schema_version": "1", "principal_id": "bravo@demo", "principal_type": "session", "psk": null,
+		"schema_version": "1", "principal_id": "bravo@demo", "principal_type": "session", "psk": null, `+p.written+`
 		"output_path": "<root>/state/bundles/demo/sessions/bravo/identity.psk",
 		"config_snippet": "Write the PSK to <root>/state/bundles/demo/sessions/bravo/identity.psk (mode 0600); the session presents it as identity_token at Hello."}`)
 	info, err := os.Stat(file)
@@ -205,6 +213,7 @@ func (p programs) testCredentials(t *testing.T) {
 	if info.Mode().Perm() != 0o600 || info.Size() == 0 {
 		t.Errorf("the key is in a file of mode %v and %d bytes, want 0600 and some", info.Mode(), info.Size())
 	}
+	written := strings.TrimSpace(w.read(t, "state", "bundles", "demo", "sessions", "bravo", "identity.psk"))
 	// With the key bravo gets in.
 	bravo := w.connect(t, "bravo")
 	bravo.call(t, "list", object{"command": "principals"})
@@ -229,7 +238,7 @@ func (p programs) testCredentials(t *testing.T) {
 	w.expect(t, answer, `{
 		"schema_version": "1", "principal_id": "eve@GLOBAL", "principal_type": "user", "psk": "<psk>", "output_path": null,
 		"config_snippet": "Store the PSK at an operator-chosen path (mode 0600) and present it as identity_token at Hello."}`)
-	for _, secret := range []string{key, answer["psk"].(string)} {
+	for _, secret := range []string{written, key, answer["psk"].(string)} {
 		for _, session := range []string{"alpha", "bravo"} {
 			if strings.Contains(w.read(t, "state", "inscriptions", "bundles", "demo", "sessions", session, "mcp.log"), secret) {
 				t.Errorf("a key is in the log of %s", session)
@@ -246,22 +255,21 @@ func (p programs) testTransition(t *testing.T) {
 	terminals := func() bool { return w.tmux("has-session", "-t", "=bravo").Run() == nil }
 	changed := `{
 		"schema_version": "1", "action": %q, "bundles": [{"bundle_name": "demo", "outcome": %q}],
-		"changed_bundle_count": 1, "skipped_bundle_count": 0, "failed_bundle_count": 0, "changed_any": true}`
+		"changed_bundle_count": 1, ` + p.undegraded + `"skipped_bundle_count": 0, "failed_bundle_count": 0, "changed_any": true}`
 	skipped := `{
 		"schema_version": "1", "action": %q, "bundles": [{"bundle_name": "demo", "outcome": "skipped", "reason_code": %q, "reason": %q}],
-		"changed_bundle_count": 0, "skipped_bundle_count": 1, "failed_bundle_count": 0, "changed_any": false}`
+		"changed_bundle_count": 0, ` + p.undegraded + `"skipped_bundle_count": 1, "failed_bundle_count": 0, "changed_any": false}`
 
 	w.expect(t, alpha.call(t, "updown", object{"command": "down"}), fmt.Sprintf(changed, "down", "unhosted"))
 	if terminals() {
 		t.Error("bravo's terminal is still there")
 	}
 	w.expect(t, alpha.call(t, "updown", object{"command": "down"}), fmt.Sprintf(skipped, "down", "already_unhosted", "bundle runtime is already unhosted"))
-	// The terminals are gone; a relay 0.8 leaves ACP agents as they are, and therefore the bundle hosted.
 	bundle := alpha.call(t, "list", object{"command": "principals"})["bundles"].([]any)[0].(object)
-	w.expect(t, bundle["principals"], `[
+	w.expect(t, []any{bundle["hosted"], bundle["principals"]}, fmt.Sprintf(`[%[1]t, [
 		{"id": "alpha@demo", "name": "Alpha", "transport": "tmux", "ready": false},
 		{"id": "bravo@demo", "transport": "tmux", "ready": false},
-		{"id": "coder@demo", "transport": "acp", "ready": true}]`)
+		{"id": "coder@demo", "transport": "acp", "ready": %[1]t}]]`, p.agentsStay))
 
 	w.expect(t, alpha.call(t, "updown", object{"command": "up"}), fmt.Sprintf(changed, "up", "hosted"))
 	if !terminals() {
@@ -270,4 +278,30 @@ func (p programs) testTransition(t *testing.T) {
 	w.expect(t, alpha.call(t, "updown", object{"command": "up"}), fmt.Sprintf(skipped, "up", "already_hosted", "bundle runtime is already hosted"))
 	alpha.call(t, "send", object{"message": "welcome back", "targets": []string{"bravo"}})
 	w.awaitMessage(t, "welcome back")
+}
+
+// testStartFailures starts a bundle of which one member can't be started: that is an answer, not an error.
+func (p programs) testStartFailures(t *testing.T) {
+	t.Parallel()
+	w := p.newWorld(t)
+	w.write(t, `
+format-version = 1
+autostart = false
+[[sessions]]
+id = "bravo"
+directory = "${ROOT}"
+coder = "terminal"
+[[sessions]]
+id = "coder"
+directory = "${ROOT}"
+coder = "absent"
+`, "config", "bundles", "lame.toml")
+	w.startRelay(t)
+	bravo := w.connectFor(t, "lame", "bravo")
+	w.expect(t, bravo.call(t, "updown", object{"command": "up"}), p.startFailure)
+	bundle := bravo.call(t, "list", object{"command": "principals"})["bundles"].([]any)[0].(object)
+	w.expect(t, []any{bundle["state"], bundle["startup_health"], bundle["principals"]}, `["up", "degraded", [
+		{"id": "bravo@lame", "transport": "tmux", "ready": true},
+		{"id": "coder@lame", "transport": "acp", "ready": false}]]`)
+	bravo.call(t, "updown", object{"command": "down"})
 }

@@ -25,16 +25,22 @@ var update = flag.Bool("update", false, "rewrite the golden sections of scripts 
 // these commands:
 //
 //	relay FILE            a scripted relay plays FILE on the socket of $STATE: see package relaytest. Unless the file
-//	                      begins with a hello of its own, alpha@demo says hello first, and silence ends it.
+//	                      has a hello of its own, alpha@demo says hello first, and silence ends it.
 //	relay stop            ends the relay; a line that was not played fails the script, here or at its end
+//	received N            waits until a scripted relay has received N lines, and prints what it has received
 //	demorelay             a live sample relay serves the socket: see package demorelay
 //	server ARG...         the server is started with these arguments, in place of the usual ones
-//	call TOOL ARGS        calls a tool, on a server that is started at the first call, and prints its answer, or
-//	                      the error that it fails with. Times and random ids are masked.
-//	request FILE          sends the lines of FILE to that server and prints the answer to the last one
-//	server stop           ends the input of the server, which must then exit with status 0
+//	[!] call TOOL ARGS    calls a tool, on a server that is started at the first call, and prints its answer, or
+//	                      the error that it fails with
+//	request FILE          sends the lines of FILE to that server and prints the next line that comes
+//	tell FILE             sends the lines of FILE to that server
+//	server stop           ends the input of the server, which must exit with status 0 and say nothing more, and prints
+//	                      its standard error
 //	inscriptions [FILE]   prints the event log of alpha, or FILE in the inscriptions directory, without times
+//	mask FILE             prints FILE
 //	after                 waits until a fault is looked at again: a second
+//
+// In what they print, times and random ids are masked, and so are $STATE and $WORK.
 //
 // A script finds the configuration of a bundle demo with the sessions alpha and bravo in $WORK/config, unless it has
 // its own, and empty directories in $HOME and $STATE.
@@ -51,6 +57,9 @@ func TestScripts(t *testing.T) {
 			"server":       serverCommand,
 			"call":         callCommand,
 			"request":      requestCommand,
+			"tell":         tellCommand,
+			"received":     receivedCommand,
+			"mask":         maskCommand,
 			"inscriptions": inscriptionsCommand,
 			"after":        afterCommand,
 		},
@@ -102,7 +111,13 @@ func setup(t *testing.T, env *testscript.Env) error {
 	env.Setenv("HOME", home)
 	env.Setenv("STATE", state)
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	w := &scene{state: state, args: []string{
+	// With the race detector a process sleeps for a second before it ends, and each script starts one.
+	env.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	program, err := programIn(env.Getenv("PATH"))
+	if err != nil {
+		return err
+	}
+	w := &scene{state: state, program: program, args: []string{
 		"--bundle", "demo", "--session-name", "alpha", "--config-directory", config, "--state-directory", state,
 	}}
 	env.Values[sceneKey{}] = w

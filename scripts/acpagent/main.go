@@ -1,6 +1,7 @@
 // Acpagent is a small agent of the Agent Client Protocol, for tests: a relay starts it as it would a coding
-// agent. It takes note of each prompt, asks for permission where the prompt says [askWord], and keeps a record
-// of what reached it, since what arrives at an agent is what the tests are about.
+// agent. It takes note of each prompt, calls a tool where the prompt says [workWord], asks for permission where
+// it says [askWord], and keeps a record of what reached it, since what arrives at an agent is what the tests are
+// about.
 //
 // Usage: acpagent RECORD, where RECORD is the file that the record is appended to.
 package main
@@ -15,8 +16,11 @@ import (
 	"strings"
 )
 
-// askWord in a prompt makes the agent ask for permission before it ends its turn.
-const askWord = "ask for permission"
+// Words in a prompt.
+const (
+	askWord  = "ask for permission" // makes the agent ask before it ends its turn
+	workWord = "run the tests"      // makes the agent call a tool, and plan
+)
 
 // A record is one line of the record: a prompt, or the outcome of a request for permission.
 type record struct {
@@ -133,10 +137,15 @@ func (a *agent) prompt(m message) error {
 	if err := a.keep(record{Prompt: &prompt}); err != nil {
 		return err
 	}
-	for _, update := range []object{
-		{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "What was I told?"}},
-		{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Noted."}},
-	} {
+	updates := []object{{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "What was I told?"}}}
+	if strings.Contains(prompt, workWord) {
+		updates = append(updates,
+			object{"sessionUpdate": "tool_call", "toolCallId": "work", "title": "Run tests", "kind": "execute", "status": "pending", "rawInput": object{"command": "make test"}},
+			object{"sessionUpdate": "tool_call_update", "toolCallId": "work", "status": "completed", "rawOutput": object{"ok": true}},
+			object{"sessionUpdate": "plan", "entries": []object{{"content": "go on", "priority": "high", "status": "pending"}}})
+	}
+	updates = append(updates, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Noted."}})
+	for _, update := range updates {
 		if err := a.notify("session/update", object{"sessionId": params.SessionID, "update": update}); err != nil {
 			return err
 		}

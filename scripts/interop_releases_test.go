@@ -1,0 +1,120 @@
+package scripts_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A release is a version of agentmux and all that the tests must know of it: everything else is expected to be
+// as it is in the others.
+type release struct {
+	version string // the tests run with any relay whose first two numbers are the same
+
+	// configuration is the flag that names a configuration root. Our server takes both spellings.
+	configuration string
+	// finds: policies have the control find, which later releases refuse.
+	finds bool
+	// layered: there can be several configuration roots, and the relay tells its sessions in their
+	// environment which ones, and who they are.
+	layered bool
+	// bundleKeys and sessionKeys are lines of a bundle file with keys that earlier releases lack.
+	bundleKeys, sessionKeys string
+
+	// longest is how many bytes a message can have; 0: any number.
+	longest int
+	// agentsStay: ACP agents outlive the down of their bundle, which therefore stays hosted.
+	agentsStay bool
+
+	// Members that answers have over those of the first release, each with a comma behind it.
+	undegraded string // of a transition in which all went well
+	written    string // of a new peer whose key was written to the file of session bravo
+
+	// startFailure is what up answers where bravo starts and coder, whose command is not there, does not.
+	startFailure string
+}
+
+// releases are those that the server is made for, oldest first. The server's surface is the first one's.
+var releases = []release{
+	{
+		version: "0.8.0", configuration: "--config-directory",
+		finds: true, agentsStay: true,
+		startFailure: `{
+			"schema_version": "1", "action": "up", "bundles": [{"bundle_name": "lame", "outcome": "hosted"}],
+			"changed_bundle_count": 1, "skipped_bundle_count": 0, "failed_bundle_count": 0, "changed_any": true}`,
+	},
+	{
+		version: "0.9.0", configuration: "--configuration-directory",
+		finds: true, layered: true, longest: 256 << 10,
+		bundleKeys: bundleKeys09, sessionKeys: sessionKeys09,
+		undegraded: undegraded09, written: written09, startFailure: startFailure09,
+	},
+	{
+		version: "0.10.5", configuration: "--configuration-directory",
+		layered: true, longest: 256 << 10,
+		bundleKeys:  bundleKeys09 + `project-name-from = "bundle-name"`,
+		sessionKeys: sessionKeys09 + `project-name = "attic"`,
+		undegraded:  undegraded09, written: written09, startFailure: startFailure09,
+	},
+}
+
+// What came with 0.9.
+const (
+	bundleKeys09   = `environment = [{ name = "TEAM", value = "annex" }]` + "\n"
+	sessionKeys09  = `environment = [{ name = "SHIFT", value = "night" }]` + "\n"
+	undegraded09   = `"degraded_bundle_count": 0, `
+	written09      = `"written_path": "<root>/state/bundles/demo/sessions/bravo/identity.psk", `
+	startFailure09 = `{
+		"schema_version": "1", "action": "up", "bundles": [{
+			"bundle_name": "lame", "outcome": "degraded", "reason_code": "runtime_startup_failed",
+			"reason": "bundle came up with failed sessions (1 failed) -- coder: spawn ACP stdio command failed: No such file or directory (os error 2)",
+			"details": {"failed_sessions": [{
+				"session_id": "coder", "transport": "acp", "code": "runtime_acp_spawn_permanent", "details": {"target_session": "coder"},
+				"reason": "spawn ACP stdio command failed: No such file or directory (os error 2)"}]}}],
+		"changed_bundle_count": 0, "degraded_bundle_count": 1, "skipped_bundle_count": 0, "failed_bundle_count": 0, "changed_any": true}`
+)
+
+// findRelays returns the path of each release's agentmux, by version. It looks on the PATH, and in the
+// directories that AGENTMUX_RELAYS lists as PATH does.
+func findRelays(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	if path, err := exec.LookPath("agentmux"); err == nil {
+		if version, ok := releaseOf(t, path); ok {
+			found[version] = path
+		} else {
+			t.Logf("%s on the PATH is of no release that is tested", path)
+		}
+	}
+	for _, directory := range filepath.SplitList(os.Getenv("AGENTMUX_RELAYS")) {
+		path := filepath.Join(directory, "agentmux")
+		version, ok := releaseOf(t, path)
+		if !ok {
+			t.Fatalf("%s in AGENTMUX_RELAYS is of no release that is tested", path)
+		}
+		if found[version] == "" {
+			found[version] = path
+		}
+	}
+	return found
+}
+
+// releaseOf returns the version of the release that an agentmux is of.
+func releaseOf(t *testing.T, path string) (version string, ok bool) {
+	t.Helper()
+	said, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		t.Fatalf("%s --version: %v", path, err)
+	}
+	i := slices.IndexFunc(releases, func(r release) bool {
+		minor := r.version[:strings.LastIndex(r.version, ".")+1]
+		return strings.HasPrefix(string(said), "agentmux "+minor)
+	})
+	if i < 0 {
+		return "", false
+	}
+	return releases[i].version, true
+}
