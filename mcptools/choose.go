@@ -19,7 +19,7 @@ func choose() tool {
 		title: "Decide for another agent",
 		description: "Answers a decision that another session waits for, such as a permission to run a command. " +
 			"Find it with list decisions first, read what is asked, and decide only what you are meant to decide. " +
-			`Example: {"choice_request_id":"…","outcome":"selected","option_id":"allow_once"}. A decision can't be taken back.`,
+			`Example: {"choice_request_id":"…","outcome":"selected","option_id":"allow_once"}. Take option_id exactly as it is listed: the relay refuses any other and drops the decision with it.`,
 		hints: hints{destructive: true},
 		output: properties{
 			{"status", schema{Type: "string"}},
