@@ -118,21 +118,23 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 }
 
 func flags() []cli.Flag {
-	text := func(name, placeholder, usage, also string, aliases ...string) cli.Flag {
-		return &cli.StringFlag{Name: name, Aliases: aliases, Usage: fmt.Sprintf("%s `%s` [$%s%s]", usage, placeholder, also, variable(name))}
+	// also are the variables that stand for the flag beside its own.
+	text := func(name, usage, also string, aliases ...string) cli.Flag {
+		return &cli.StringFlag{Name: name, Aliases: aliases, Usage: fmt.Sprintf("%s [%s$%s]", usage, also, variable(name))}
 	}
 	return []cli.Flag{
-		text(flagBundle, "NAME", "home bundle", "AGENTMUX_BUNDLE, $", "bundle-name"),
-		text(flagSession, "NAME", "sender session", "AGENTMUX_SESSION, $"),
+		text(flagBundle, "`NAME` of the home bundle", "$AGENTMUX_BUNDLE, ", "bundle-name"),
+		text(flagSession, "`NAME` of the sender session", "$AGENTMUX_SESSION, "),
 		&cli.StringSliceFlag{
 			Name: flagConfiguration, Aliases: []string{"configuration-directory"},
-			Usage: fmt.Sprintf("configuration root `PATH`; repeatable, the first that has a file wins [$AGENTMUX_CONFIGURATION_DIRECTORY, $%s]", variable(flagConfiguration)),
+			Usage: fmt.Sprintf("`PATH` of a configuration root; of several the first that has a file wins [$AGENTMUX_CONFIGURATION_DIRECTORY, $%s]",
+				variable(flagConfiguration)),
 		},
-		text(flagState, "PATH", "state root", "AGENTMUX_STATE_DIRECTORY, $"),
-		text(flagInscriptions, "PATH", "event log root", "", "logs-directory"),
-		text(flagRepository, "PATH", "directory to find out bundle and session from, in place of the working directory", ""),
-		text(flagErrors, "FORM", "tool errors as JSON-RPC errors (protocol), as results (result), or by protocol revision (auto)", ""),
-		text(flagSocket, "PATH", "relay socket, where it is not STATE/relay.sock", ""),
+		text(flagState, "`PATH` of the state root", "$AGENTMUX_STATE_DIRECTORY, "),
+		text(flagInscriptions, "`PATH` of the event log's root", "", "logs-directory"),
+		text(flagRepository, "`PATH` to find out bundle and session from, in place of the working directory", ""),
+		text(flagErrors, "`FORM` of tool errors: protocol (JSON-RPC errors), result (tool results), or auto (by revision of MCP)", ""),
+		text(flagSocket, "`PATH` of the relay's socket, where it is not relay.sock in the state root", ""),
 		&cli.BoolFlag{Name: flagDemo, Usage: fmt.Sprintf("serve a sample relay that lives in this process [$%s]", variable(flagDemo))},
 	}
 }
