@@ -146,18 +146,27 @@ type options struct {
 	configuration []string
 	errors        mcptools.ErrorForm
 	demo          bool
+
+	variables map[string]string // that flags got their values from, by flag
 }
 
 // readOptions reads the flags, and for those that are not given the variables that stand for them. A blank
 // value counts as none.
 func readOptions(c *cli.Context) (options, error) {
-	value := func(flag string) string {
-		for _, v := range []string{c.String(flag), os.Getenv(variable(flag))} {
-			if strings.TrimSpace(v) != "" {
-				return v
-			}
+	variables := make(map[string]string)
+	fromVariable := func(flag string) string {
+		v := os.Getenv(variable(flag))
+		if strings.TrimSpace(v) == "" {
+			return ""
 		}
-		return ""
+		variables[flag] = variable(flag)
+		return v
+	}
+	value := func(flag string) string {
+		if v := c.String(flag); strings.TrimSpace(v) != "" {
+			return v
+		}
+		return fromVariable(flag)
 	}
 	o := options{
 		bundle:        value(flagBundle),
@@ -168,12 +177,13 @@ func readOptions(c *cli.Context) (options, error) {
 		socket:        value(flagSocket),
 		configuration: c.StringSlice(flagConfiguration),
 		demo:          c.Bool(flagDemo),
+		variables:     variables,
 	}
 	if len(o.configuration) == 0 {
-		o.configuration = filepath.SplitList(os.Getenv(variable(flagConfiguration)))
+		o.configuration = filepath.SplitList(fromVariable(flagConfiguration))
 	}
-	if v := strings.TrimSpace(os.Getenv(variable(flagDemo))); v != "" && !c.IsSet(flagDemo) {
-		demo, err := strconv.ParseBool(v)
+	if v := fromVariable(flagDemo); v != "" && !c.IsSet(flagDemo) {
+		demo, err := strconv.ParseBool(strings.TrimSpace(v))
 		if err != nil {
 			return o, fmt.Errorf("$%s must be true or false, not %q", variable(flagDemo), v)
 		}

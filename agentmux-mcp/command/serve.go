@@ -69,6 +69,7 @@ func (o options) config(ctx context.Context, stderr io.Writer) (cfg mcptools.Con
 			StateDirectory:           o.state,
 			InscriptionsDirectory:    o.inscriptions,
 			RepositoryRoot:           o.repository,
+			Variables:                o.variables,
 			Environ:                  os.Environ(),
 			WorkingDirectory:         directory,
 		},

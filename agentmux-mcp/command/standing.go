@@ -98,7 +98,7 @@ func (r *resident) connect() {
 	a := r.found
 	state := a.Roots.State
 	socket := r.socket
-	remedy := fmt.Sprintf("The socket comes from --%s: check the path, and that what serves it runs.", flagSocket)
+	remedy := fmt.Sprintf("The socket comes from %s: check the path, and that what serves it runs.", r.input.Flag(flagSocket))
 	if socket == "" {
 		socket = filepath.Join(state.Path, "relay.sock")
 		remedy = fmt.Sprintf("Start a relay with: agentmux host relay --state-directory %s. The state directory comes from %s: if the relay uses another one, give it with --state-directory.",

@@ -82,9 +82,9 @@ func (a *Association) identify(in Input, place workspace, overrides associationF
 		a.Fault = faultOf(err)
 		return
 	}
-	a.SoughtBundle = firstOf(said(in.Bundle, "--bundle"), said(in.getenv(variableBundle), variableBundle),
+	a.SoughtBundle = firstOf(said(in.Bundle, in.Flag("bundle")), said(in.getenv(variableBundle), variableBundle),
 		overrides.bundle, layered.bundle, place.bundle())
-	a.SoughtSession = firstOf(said(in.Session, "--session-name"), said(in.getenv(variableSession), variableSession),
+	a.SoughtSession = firstOf(said(in.Session, in.Flag("session-name")), said(in.getenv(variableSession), variableSession),
 		overrides.session, layered.session, place.session())
 
 	if a.SoughtBundle.Text == "" {

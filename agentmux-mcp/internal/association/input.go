@@ -16,6 +16,10 @@ type Input struct {
 	InscriptionsDirectory    string
 	RepositoryRoot           string // taken for the working directory
 
+	// Variables are the variables that flags got their values from, by the flag's name, for those that were
+	// not given on the command line.
+	Variables map[string]string
+
 	Environ          []string // as of [os.Environ]
 	WorkingDirectory string   // absolute; "" where it cannot be told, as after its removal
 
@@ -32,6 +36,14 @@ const (
 	variableConfiguration = "AGENTMUX_CONFIGURATION_DIRECTORY"
 	variableState         = "AGENTMUX_STATE_DIRECTORY"
 )
+
+// Flag is what an error calls the source of a flag's value.
+func (in Input) Flag(name string) string {
+	if variable := in.Variables[name]; variable != "" {
+		return variable
+	}
+	return "--" + name
+}
 
 // getenv returns a variable's value, "" where it is blank.
 func (in Input) getenv(name string) string {

@@ -56,7 +56,7 @@ func (in Input) roots(override Root) (Roots, *mcptools.Refusal) {
 func (in Input) configuration(override Root) (layers []string, source string, err error) {
 	if named := notBlank(in.ConfigurationDirectories); len(named) > 0 {
 		layers, err = in.absoluteAll(named)
-		return layers, "--config-directory", err
+		return layers, in.Flag("config-directory"), err
 	}
 	if override.Path != "" {
 		return []string{override.Path}, override.Source, nil
@@ -89,7 +89,7 @@ func (in Input) absoluteAll(paths []string) ([]string, error) {
 
 func (in Input) state() (Root, error) {
 	if dir := present(in.StateDirectory); dir != "" {
-		return in.named(dir, "--state-directory")
+		return in.named(dir, in.Flag("state-directory"))
 	}
 	if dir := in.getenv(variableState); dir != "" {
 		return in.named(dir, variableState)
@@ -99,7 +99,7 @@ func (in Input) state() (Root, error) {
 
 func (in Input) inscriptions(state Root) (Root, error) {
 	if dir := present(in.InscriptionsDirectory); dir != "" {
-		return in.named(dir, "--inscriptions-directory")
+		return in.named(dir, in.Flag("inscriptions-directory"))
 	}
 	if state.Path == "" {
 		return Root{}, nil // for which the state root is to blame

@@ -35,7 +35,7 @@ func (in Input) workspace(ctx context.Context) (workspace, *mcptools.Refusal) {
 		}
 		if err != nil {
 			return workspace{}, fault(mcptools.CodeInvalidArguments,
-				fmt.Sprintf("--repository-root cannot be used: %v.", err),
+				fmt.Sprintf("%s cannot be used: %v.", in.Flag("repository-root"), err),
 				"Start the server with the path of a worktree.")
 		}
 		w.directory = dir
