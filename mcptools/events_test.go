@@ -52,7 +52,7 @@ func (r *eventRelay) serve(t *testing.T) {
 			takes := r.takes
 			r.mu.Unlock()
 			go func() {
-				time.Sleep(takes)
+				<-time.After(takes)
 				r.write(t, &wire.ResponseFrame{RequestID: &f.RequestID, Response: &wire.ChoicesListResponse{SchemaVersion: wire.SchemaVersion}})
 			}()
 		}
@@ -142,7 +142,7 @@ func TestNoEventsNoRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEventTest(t, newEventRelay(t))
 		e.callRelay(t)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		e.want(t)
 	})
 }
@@ -161,13 +161,13 @@ func TestEventsOfACall(t *testing.T) {
 			e.callRelay(t)
 		}()
 		for range 3 {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			relay.emit(t, 2)
 		}
 		e.want(t)
 		<-done
 		e.want(t, "4s demo 6")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		e.want(t, "4s demo 6")
 	})
 }
@@ -180,10 +180,10 @@ func TestEventsOfCallsSideBySide(t *testing.T) {
 		relay.answerAfter(2 * time.Second)
 		var wg sync.WaitGroup
 		wg.Go(func() { e.callRelay(t) })
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		wg.Go(func() { e.callRelay(t) })
 		relay.emit(t, 1)
-		time.Sleep(1500 * time.Millisecond) // the first has ended
+		<-time.After(1500 * time.Millisecond) // the first has ended
 		relay.emit(t, 3)
 		e.want(t, "2s demo 1")
 		wg.Wait()
@@ -197,18 +197,18 @@ func TestIdleEvents(t *testing.T) {
 		relay := newEventRelay(t)
 		e := newEventTest(t, relay)
 		e.callRelay(t)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 
 		relay.emit(t, 1)
 		e.want(t, "10s demo 1")
 		for range 4 {
-			time.Sleep(200 * time.Millisecond)
+			<-time.After(200 * time.Millisecond)
 			relay.emit(t, 5)
 		}
 		e.want(t, "10s demo 1")
-		time.Sleep(200 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 		e.want(t, "10s demo 1", "11s demo 20")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		e.want(t, "10s demo 1", "11s demo 20")
 	})
 }
@@ -221,10 +221,10 @@ func TestIdleEventsThenACall(t *testing.T) {
 		e.callRelay(t)
 		relay.emit(t, 1)
 		relay.emit(t, 4)
-		time.Sleep(500 * time.Millisecond)
+		<-time.After(500 * time.Millisecond)
 		e.callRelay(t)
 		e.want(t, "0s demo 1", "500ms demo 4")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		e.want(t, "0s demo 1", "500ms demo 4")
 	})
 }
@@ -242,10 +242,10 @@ func TestEventsOfAnotherRelay(t *testing.T) {
 		e.mu.Lock()
 		e.current = Standing{Bundle: "Other", Session: "alpha", Relay: after.client}
 		e.mu.Unlock()
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		e.callRelay(t)
 		e.want(t, "0s demo 1", "100ms demo 2")
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		before.emit(t, 7)
 		after.emit(t, 1)
 		e.want(t, "0s demo 1", "100ms demo 2", "2.1s Other 1")
@@ -264,7 +264,7 @@ func TestCloseReportsEvents(t *testing.T) {
 		}
 		relay.emit(t, 1)
 		relay.emit(t, 3)
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		tools.Close()
 		e.want(t, "0s demo 1", "100ms demo 3")
 	})

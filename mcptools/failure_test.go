@@ -19,7 +19,7 @@ func relayError(code, message, details string) string {
 	return `{"kind":"error","error":{"code":"` + code + `","message":"` + message + `","details":` + details + `}}`
 }
 
-// TestFailures has a case for each row of the table of errors in tools.md. The call is a look.
+// TestFailures has a case for each row of the table of errors. The call is a look.
 func TestFailures(t *testing.T) {
 	const invalidParams, internal = jsonrpc.CodeInvalidParams, jsonrpc.CodeInternalError
 	const unexpectedFailure = "internal_unexpected_failure"

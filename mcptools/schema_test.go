@@ -140,7 +140,7 @@ func lint(path string, schema any, output bool) []string {
 	return faults
 }
 
-// The input schemas restrict what tools.md restricts.
+// The input schemas restrict what the contract of the tools restricts.
 func TestInputSchemas(t *testing.T) {
 	type property struct {
 		Type             string

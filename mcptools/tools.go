@@ -108,7 +108,7 @@ func (t *Tools) asResult(req *mcp.CallToolRequest) bool {
 	}
 }
 
-// call does one call in the order that tools.md gives: arguments, then the request's inscription, then the
+// call does one call in the order of work: arguments, then the request's inscription, then the
 // sender, then the rest. Every request that was inscribed gets exactly one ending.
 func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage) (a json.RawMessage, refusal *Refusal) {
 	var standing Standing
