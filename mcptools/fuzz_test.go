@@ -93,3 +93,46 @@ func (s *surface) forget() {
 	s.bundles.reads = nil
 	s.bundles.mu.Unlock()
 }
+
+// FuzzResponses has the relay answer every tool with JSON of any kind. It becomes an answer, or a refusal with the
+// relay's code or that of an unexpected failure, never a panic; and the log has one ending that tells the same.
+func FuzzResponses(f *testing.F) {
+	for _, call := range calls {
+		f.Add(call.response)
+	}
+	for _, response := range []string{
+		`null`, `{}`, `[]`, `7`, `{"kind":7}`, `{"kind":"look"}`, `{"kind":"look","snapshot_format":"lines","snapshot_lines":null}`,
+		`{"kind":"error","error":{"code":"validation_x","message":"m","details":[1e400]}}`, `{"kind":"error","error":{}}`,
+		`{"kind":"list","bundle":null}`, `{"kind":"send","results":[null]}`, `{"kind":"new_peer","principal_id":"p","psk":5}`,
+		strings.Repeat("[", 500) + strings.Repeat("]", 500),
+	} {
+		f.Add(response)
+	}
+	f.Fuzz(func(t *testing.T, response string) {
+		frame, err := wire.Decode([]byte(`{"frame":"response","request_id":"x","response":` + response + `}`))
+		if frame == nil {
+			t.Skipf("the client ends the connection: %v", err)
+		}
+		raw := frame.(*wire.ResponseFrame).Raw
+		s := newSurface(t, answers(string(raw)))
+		for _, call := range calls {
+			before := len(s.log.all())
+			tool := &s.tools[slices.IndexFunc(s.tools, func(tool tool) bool { return tool.name == call.tool })]
+			a, refusal := s.call(t.Context(), tool, json.RawMessage(call.arguments))
+			records := s.log.all()[before:]
+			switch {
+			case refusal == nil && !json.Valid(a):
+				t.Errorf("%s: the answer is no JSON: %s", call.tool, a)
+			case refusal != nil && refusal.Code != CodeUnexpectedFailure && refusal.Code != codeForbidden &&
+				!strings.HasPrefix(refusal.Code, codePrefixForValidation):
+				t.Errorf("%s: got %v", call.tool, refusal)
+			case refusal != nil && !json.Valid(refusal.asError().Data):
+				t.Errorf("%s: the data is no JSON: %s", call.tool, refusal.asError().Data)
+			case s.stderr.String() != "":
+				t.Errorf("%s: panicked\n%s", call.tool, s.stderr)
+			case len(records) != 2 || refusal == nil != strings.Contains(records[1], ".success {"):
+				t.Errorf("%s: got the records %q and %v", call.tool, records, refusal)
+			}
+		}
+	})
+}
