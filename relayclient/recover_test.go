@@ -215,3 +215,18 @@ func TestSecondAnswerBlocksNothing(t *testing.T) {
 		}
 	})
 }
+
+// There is no limit on an answer but the cap: tens of MiB come through whole.
+func TestLargeAnswer(t *testing.T) {
+	const lines, width = 1000, 20_000 // 20 MB
+	play(t, hello+ack+ask+"<< `{\"frame\":\"response\",\"request_id\":\"$id\",\"response\":{\"kind\":\"look\",\"snapshot_format\":\"lines\",\"snapshot_lines\":[`\n"+
+		"<<* "+strconv.Itoa(lines-1)+" `\""+strings.Repeat("x", width)+"\",`\n<< `\"end\"]}}`\n<< \"\\n\"\nsilence",
+		func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+			reply, err := c.Do(t.Context(), "", look("b"))
+			wantLook(t, reply, err)
+			got := reply.Response.(*wire.LookResponse).SnapshotLines
+			if len(got) != lines || len(got[0]) != width || got[lines-1] != "end" || len(reply.Raw) < (lines-1)*width {
+				t.Errorf("%d lines came, want %d", len(got), lines)
+			}
+		})
+}
