@@ -89,17 +89,7 @@ func TestSignals(t *testing.T) {
 					args, asked = stalledWorld(t)
 				}
 				cmd := newProcess(t, args...)
-				in, err := cmd.StdinPipe()
-				if err != nil {
-					t.Fatal(err)
-				}
-				stdout, err := cmd.StdoutPipe()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				in, stdout := startPiped(t, cmd)
 				out := bufio.NewReader(stdout)
 				if _, err := io.WriteString(in, initialize); err != nil {
 					t.Fatal(err)
@@ -118,7 +108,7 @@ func TestSignals(t *testing.T) {
 					t.Fatal(err)
 				}
 				rest, _ := io.ReadAll(out)
-				err = cmd.Wait()
+				err := cmd.Wait()
 				exit, ok := errors.AsType[*exec.ExitError](err)
 				if !ok || exit.ExitCode() != 128+int(sig) || len(rest) > 0 {
 					t.Errorf("ended with %v and %q, want status %d and nothing", err, rest, 128+int(sig))
@@ -128,24 +118,34 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A client that closed its end is gone: the server ends quietly at the next thing that it has to say.
-func TestClosedStandardOutput(t *testing.T) {
-	t.Parallel()
-	cmd := newProcess(t, "--demo")
+// startPiped starts cmd and returns its input and what its standard output can be read from.
+func startPiped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out *os.File) {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, write, err := os.Pipe()
+	out, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = write, &stderr
+	t.Cleanup(func() { _ = out.Close() }) // again, for some
+	cmd.Stdout = write
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = write.Close(), read.Close()
+	_ = write.Close() // the process has its own
+	return in, out
+}
+
+// A client that closed its end is gone: the server ends quietly at the next thing that it has to say.
+func TestClosedStandardOutput(t *testing.T) {
+	t.Parallel()
+	cmd := newProcess(t, "--demo")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	in, out := startPiped(t, cmd)
+	_ = out.Close()
 	if _, err := io.WriteString(in, initialize); err != nil {
 		t.Fatal(err)
 	}
@@ -158,20 +158,7 @@ func TestClosedStandardOutput(t *testing.T) {
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	cmd := newProcess(t, "--demo")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer read.Close()
-	cmd.Stdout = write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = write.Close()
+	in, _ := startPiped(t, cmd)
 	flood := initialize + strings.Repeat(`{"jsonrpc":"2.0","id":"x","method":"tools/list"}`+"\n", 50)
 	if _, err := io.WriteString(in, flood); err != nil {
 		t.Fatal(err)
