@@ -76,11 +76,9 @@ func (l *eventLog) watch(events *relayclient.Events) {
 			l.report()
 		}
 		l.mu.Unlock()
-		pause := time.NewTimer(eventsPause)
 		select {
-		case <-pause.C:
+		case <-time.After(eventsPause):
 		case <-l.done:
-			pause.Stop()
 		}
 	}
 }

@@ -36,7 +36,7 @@ func instructions(s Standing) string {
 	default:
 		who = "This server's start-up found a fault: every tool but help will refuse until it is mended."
 	}
-	if a.Status != "associated" && a.Reason != nil {
+	if a.Reason != nil {
 		reason := *a.Reason
 		if len(reason) > maxReason {
 			reason = truncate(reason, maxReason) + "…"

@@ -151,7 +151,7 @@ func TestListRefusals(t *testing.T) {
 }
 
 func TestIsBundleName(t *testing.T) {
-	for _, name := range []string{"demo", "a.b", "...", "-", "_", "Z9", ".x"} {
+	for _, name := range []string{"demo", "a.b", "...", "-", "_", "azAZ09", ".x"} {
 		if !IsBundleName(name) {
 			t.Errorf("%q is refused", name)
 		}
@@ -280,9 +280,9 @@ func TestListFails(t *testing.T) {
 
 // Configuration is read before the relay is asked anything.
 func TestListConfigurationFaults(t *testing.T) {
-	broken := &Refusal{Code: "validation_invalid_arguments", Message: "broken", Details: map[string]any{"path": "/config/bundles/broken.toml", "cause": "line 3"}}
-	group := &Refusal{Code: "validation_invalid_group_name", Message: "broken", Details: map[string]any{"path": "/p", "group_name": "Dev!"}}
-	reserved := &Refusal{Code: "validation_reserved_group_name", Message: "broken", Details: map[string]any{"path": "/p", "group_name": "ALL"}}
+	broken := &Refusal{Code: CodeInvalidArguments, Message: "broken", Details: map[string]any{"path": "/config/bundles/broken.toml", "cause": "line 3"}}
+	group := &Refusal{Code: CodeInvalidGroupName, Message: "broken", Details: map[string]any{"path": "/p", "group_name": "Dev!"}}
+	reserved := &Refusal{Code: CodeReservedGroupName, Message: "broken", Details: map[string]any{"path": "/p", "group_name": "ALL"}}
 	tests := []struct {
 		name      string
 		namespace string

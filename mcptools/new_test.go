@@ -57,6 +57,15 @@ func TestNewPeer(t *testing.T) {
 			answer:    `{"schema_version":"1","principal_id":"bob@demo","principal_type":"session","psk":null,"written_path":"/real/bob.psk","output_path":"/real/bob.psk","config_snippet":"s"}`,
 			log:       []string{`mcp.tool.new.peer.request {"namespace":"demo","principal_id":"bob@demo","has_output":true}`, written},
 		},
+		{
+			name:      "a relay with both names for the file",
+			tool:      "new",
+			arguments: `{"command":"peer","args":{"principal_id":"bob@demo","output_path":"/keys/bob.psk"}}`,
+			request:   toFile,
+			response:  `{"kind":"new_peer","schema_version":"1","principal_id":"bob@demo","principal_type":"session","written_path":"/real/bob.psk","output_path":"/keys/bob.psk","config_snippet":"s"}`,
+			answer:    `{"schema_version":"1","principal_id":"bob@demo","principal_type":"session","psk":null,"written_path":"/real/bob.psk","output_path":"/keys/bob.psk","config_snippet":"s"}`,
+			log:       []string{`mcp.tool.new.peer.request {"namespace":"demo","principal_id":"bob@demo","has_output":true}`, written},
+		},
 	})
 }
 

@@ -3,6 +3,7 @@ package mcptools
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux-go/wire"
@@ -46,6 +47,9 @@ func TestSenderCheck(t *testing.T) {
 				sameLines(t, "requests", relay.requests(), nil)
 				sameLines(t, "reads of the configuration", s.bundles.reads, nil)
 				sameEvents(t, s.log, call.prefix+".request", call.prefix+".io_error")
+				if record := s.log.all()[0]; strings.Contains(record, `:""`) {
+					t.Errorf("the request shows what is not there as empty, not as null: %s", record)
+				}
 				if records := s.log.all(); records[1] != endedHere(call.prefix, refusal) {
 					t.Errorf("ending: got %s, want %s", records[1], endedHere(call.prefix, refusal))
 				}

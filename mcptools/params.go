@@ -234,9 +234,6 @@ func members(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	if len(raw) == 0 || isNull(raw) {
 		return nil, true
 	}
-	if jsonType(raw) != "object" {
-		return nil, false
-	}
 	var m map[string]json.RawMessage
 	return m, json.Unmarshal(raw, &m) == nil
 }

@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"context"
+	"strings"
 	"testing"
 )
 
@@ -75,6 +76,7 @@ func argsFault(got, query string) string {
 
 // Optional keys may be null, args may be absent, null or empty, and integers may be written as fractions.
 func TestArgumentsThatCountAsTheSame(t *testing.T) {
+	const lookFrom = `{"operation":"look","requester_session":"alpha","target_session":"bravo@demo","lines":null,"offset":`
 	tests := []struct {
 		name      string
 		tool      string
@@ -117,6 +119,14 @@ func TestArgumentsThatCountAsTheSame(t *testing.T) {
 				`{"target_session":"bravo@demo","lines":100.00,"offset":0.5e1}`,
 				`{"target_session":"bravo@demo","lines":1E+2,"offset":50E-1}`,
 			},
+		},
+		{
+			"an integer that float64 can't hold", "look", lookFrom + `9007199254740993}`, lookResponse,
+			[]string{`{"target_session":"bravo@demo","offset":9007199254740993}`},
+		},
+		{
+			"integers that int64 can't hold", "look", lookFrom + `9223372036854775807}`, lookResponse,
+			[]string{`{"target_session":"bravo@demo","offset":99999999999999999999}`, `{"target_session":"bravo@demo","offset":1e400}`},
 		},
 	}
 	for _, test := range tests {
@@ -178,5 +188,22 @@ func TestArgumentFaultsComeFirst(t *testing.T) {
 			sameLines(t, "requests", relay.requests(), nil)
 			sameLog(t, s.log)
 		})
+	}
+}
+
+// A key that is missing is told apart from one of the wrong type.
+func TestMessagesOfArgumentFaults(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{}`:                      "target_session is required: give a string",
+		`{"target_session":null}`: "target_session is required: give a string",
+		`{"target_session":7}`:    "target_session must be a string, and a value of type number was given",
+	} {
+		if _, refusal := newSurface(t, answers(`{}`)).do(t, "look", arguments); refusal == nil || refusal.Message != want {
+			t.Errorf("%s: got %v, want %s", arguments, refusal, want)
+		}
+	}
+	_, refusal := newSurface(t, answers(`{}`)).do(t, "list", `{"command":"principals","args":7}`)
+	if want := "a value of type number was given"; refusal == nil || !strings.Contains(refusal.Message, want) {
+		t.Errorf("args: got %v, want %s", refusal, want)
 	}
 }

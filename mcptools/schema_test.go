@@ -300,9 +300,12 @@ func TestArgsOfSeveralCommands(t *testing.T) {
 	}
 	one := tool{commands: []command{taking("one")}}
 	sameJSON(t, "one command", string(encode(one.envelope()[1].schema.Required)), `["name"]`)
-	two := tool{commands: []command{taking("one"), bound("two", "", nil, nil, func(none) work { return work{} })}}
+	two := tool{name: "two", commands: []command{bound("without", "", nil, nil, func(none) work { return work{} }), taking("with")}}
 	args := two.envelope()[1]
 	if args.required || args.schema.Required != nil {
 		t.Errorf("two commands: args is required: %v, and requires %v", args.required, args.schema.Required)
+	}
+	if _, err := two.resolve([]byte(`{"command":"without","args":{"name":"x"}}`)); err == nil {
+		t.Error("a command takes what only the other one takes")
 	}
 }
