@@ -50,9 +50,10 @@ func within(key string, err error) error {
 	return &DecodeError{Key: path, Want: e.Want, Got: e.Got}
 }
 
-// The types below are read and written through their struct tags: json gives the key, omitempty leaves a
-// zero value out, and wire:"required" makes a missing, null or unfit value an error. A struct with
-// a field of type Extra is open; every other type is left to encoding/json.
+// Frames, operations, responses and payloads are read and written through their struct tags: json gives the
+// key, omitempty leaves a zero value out, and wire:"required" makes a missing, null or unfit value an error;
+// wire:"required if key=value" does so where the string field of that key, which stands before, has that value. A
+// struct with a field of type Extra is open; every other type is left to encoding/json.
 
 var (
 	extraType  = reflect.TypeFor[Extra]()
@@ -65,6 +66,18 @@ type field struct {
 	key       string
 	required  bool
 	omitempty bool
+	when      *condition // the field is required where this holds; nil: never
+}
+
+// A condition holds where a string field, by index, has the value.
+type condition struct {
+	index int
+	value string
+}
+
+// requiredIn reports whether the field is required in the struct v, whose fields before it are filled.
+func (f *field) requiredIn(v reflect.Value) bool {
+	return f.required || f.when != nil && v.Field(f.when.index).String() == f.when.value
 }
 
 // An openType is what the codec knows of a struct with Extra.
@@ -96,6 +109,7 @@ func openTypeOf(t reflect.Type) *openType {
 				index: i, key: key,
 				required:  f.Tag.Get("wire") == "required",
 				omitempty: option == "omitempty",
+				when:      found.condition(f.Tag.Get("wire")),
 			})
 		}
 		if found.extra >= 0 {
@@ -104,6 +118,17 @@ func openTypeOf(t reflect.Type) *openType {
 	}
 	openTypes.Store(t, open)
 	return open
+}
+
+// condition reads a tag "required if key=value"; nil for any other.
+func (t *openType) condition(tag string) *condition {
+	rule, ok := strings.CutPrefix(tag, "required if ")
+	if !ok {
+		return nil
+	}
+	key, value, _ := strings.Cut(rule, "=")
+	i := slices.IndexFunc(t.fields, func(f field) bool { return f.key == key })
+	return &condition{t.fields[i].index, value}
 }
 
 // jsonType names the type of a JSON value as an error shows it.
@@ -134,10 +159,11 @@ func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
 func decodeMembers(m map[string]json.RawMessage, v reflect.Value) error {
 	v = v.Elem()
 	open := openTypeOf(v.Type())
-	for _, f := range open.fields {
+	for i := range open.fields {
+		f := &open.fields[i]
 		raw, ok := m[f.key]
 		if !ok || isNull(raw) {
-			if f.required {
+			if f.requiredIn(v) {
 				got := "nothing"
 				if ok {
 					got = "null"
@@ -151,7 +177,7 @@ func decodeMembers(m map[string]json.RawMessage, v reflect.Value) error {
 		}
 		value := reflect.New(v.Field(f.index).Type())
 		if err := decodeValue(raw, value.Elem()); err != nil {
-			if f.required {
+			if f.requiredIn(v) {
 				return within(f.key, err)
 			}
 			continue // kept in Extra, as a value from a newer peer

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 )
 
 // SchemaVersion is the version of the protocol that this package speaks: the value of every
@@ -44,7 +43,10 @@ type RequestFrame struct {
 	// Raww, which the suffixes of their targets route.
 	Namespace string    `json:"namespace,omitempty"`
 	Request   Operation `json:"-"`
-	Extra     Extra     `json:"-"`
+	// Bare: the line is the request object itself, without a frame and so without RequestID, Namespace
+	// and Extra. Relay 0.5 takes such a line.
+	Bare  bool  `json:"-"`
+	Extra Extra `json:"-"`
 }
 
 // ResponseFrame answers a request, or says something that answers none (PROTOCOL.md, "response").
@@ -54,8 +56,11 @@ type ResponseFrame struct {
 	Response  Response `json:"-"`
 	// Raw is the response object as it came, with U+FFFD for what is no text. [Encode] ignores it. It
 	// shows what it holds, keys of principals too, to whoever prints it.
-	Raw   json.RawMessage `json:"-"`
-	Extra Extra           `json:"-"`
+	Raw json.RawMessage `json:"-"`
+	// Bare: the line is the response object itself, as relay 0.5 answers a bare request, and a line that it
+	// can't read.
+	Bare  bool  `json:"-"`
+	Extra Extra `json:"-"`
 }
 
 // EventFrame tells a client what happened without being asked (PROTOCOL.md, "event").
@@ -82,11 +87,7 @@ func (f *UnknownFrame) FrameKind() string { return f.Kind }
 func Encode(f Frame) ([]byte, error) {
 	var out bytes.Buffer
 	w := objectWriter{out: &out}
-	err := w.member("frame", f.FrameKind())
-	if err == nil {
-		err = w.frame(f)
-	}
-	if err != nil {
+	if err := w.frame(f); err != nil {
 		return nil, err
 	}
 	w.end()
@@ -95,145 +96,55 @@ func Encode(f Frame) ([]byte, error) {
 }
 
 func (w *objectWriter) frame(f Frame) error {
-	v := reflect.ValueOf(f).Elem()
 	switch f := f.(type) {
 	case *RequestFrame:
-		if err := w.fields(v); err != nil {
-			return err
+		if f.Bare {
+			return w.tagged("operation", f.Request.OperationName(), f.Request)
 		}
-		if err := w.tagged("request", "operation", f.Request.OperationName(), f.Request); err != nil {
-			return err
-		}
-		return w.extra(f.Extra)
+		return w.envelope(f, "request", "operation", f.Request.OperationName(), f.Request)
 	case *ResponseFrame:
-		if err := w.fields(v); err != nil {
-			return err
+		if f.Bare {
+			return w.tagged("kind", f.Response.ResponseKind(), f.Response)
 		}
-		if err := w.tagged("response", "kind", f.Response.ResponseKind(), f.Response); err != nil {
-			return err
-		}
-		return w.extra(f.Extra)
-	case *UnknownFrame:
-		return w.extra(f.Extra)
+		return w.envelope(f, "response", "kind", f.Response.ResponseKind(), f.Response)
 	default:
-		return w.open(v)
+		return w.tagged("frame", f.FrameKind(), f)
 	}
 }
 
-// tagged writes a member whose value is the open struct that body points to, with its tag in front.
-func (w *objectWriter) tagged(key, tagKey, tag string, body any) error {
+// envelope writes a frame that has another object within, under key.
+func (w *objectWriter) envelope(f Frame, key, tagKey, tag string, body any) error {
+	v := reflect.ValueOf(f).Elem()
+	if err := w.member("frame", f.FrameKind()); err != nil {
+		return err
+	}
+	if err := w.fields(v); err != nil {
+		return err
+	}
 	if err := w.key(key); err != nil {
 		return err
 	}
 	inner := objectWriter{out: w.out}
-	if err := inner.member(tagKey, tag); err != nil {
+	if err := inner.tagged(tagKey, tag, body); err != nil {
 		return err
 	}
-	var err error
-	switch body := body.(type) {
-	case *UnknownOperation:
-		err = inner.extra(body.Extra)
-	case *UnknownResponse:
-		err = inner.extra(body.Extra)
-	default:
-		err = inner.open(reflect.ValueOf(body).Elem())
-	}
 	inner.end()
-	return err
+	return w.extra(v.FieldByName("Extra").Interface().(Extra))
 }
 
-// Decode reads one line, with or without its newline, and keeps nothing of it. The error is a
-// [*DecodeError].
-//
-// A response frame whose response lacks what its kind requires comes back together with the error, its
-// RequestID and Raw set and its Response nil, so that the call it answers can be told.
-func Decode(line []byte) (Frame, error) {
-	line = slices.Clone(repairText(line)) // which what is decoded shares
-	if err := valid(line); err != nil {
-		return nil, err
+// tagged writes the tag of the open struct that body points to, then its members.
+func (w *objectWriter) tagged(key, tag string, body any) error {
+	if err := w.member(key, tag); err != nil {
+		return err
 	}
-	m, err := members(line)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := tag(m, "frame")
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case "hello":
-		return decodeOpen(m, &Hello{})
-	case "hello_ack":
-		return decodeOpen(m, &HelloAck{})
-	case "event":
-		return decodeOpen(m, &EventFrame{})
-	case "request":
-		return decodeRequest(m)
-	case "response":
-		return decodeResponseFrame(m)
+	switch body := body.(type) {
+	case *UnknownFrame:
+		return w.extra(body.Extra)
+	case *UnknownOperation:
+		return w.extra(body.Extra)
+	case *UnknownResponse:
+		return w.extra(body.Extra)
 	default:
-		return &UnknownFrame{Kind: kind, Extra: m}, nil
+		return w.open(reflect.ValueOf(body).Elem())
 	}
-}
-
-func decodeOpen[F Frame](m map[string]json.RawMessage, f F) (Frame, error) {
-	if err := decodeMembers(m, reflect.ValueOf(f)); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func decodeRequest(m map[string]json.RawMessage) (Frame, error) {
-	op, err := decodeOperation(m["request"])
-	if err != nil {
-		return nil, within("request", err)
-	}
-	delete(m, "request")
-	return decodeOpen(m, &RequestFrame{Request: op})
-}
-
-func decodeResponseFrame(m map[string]json.RawMessage) (Frame, error) {
-	f := &ResponseFrame{Raw: m["response"]}
-	delete(m, "response")
-	if _, err := decodeOpen(m, f); err != nil {
-		return nil, err
-	}
-	response, err := decodeResponse(f.Raw)
-	if err != nil {
-		return f, within("response", err)
-	}
-	f.Response = response
-	return f, nil
-}
-
-// tag takes the string member that says of what kind an object is out of m.
-func tag(m map[string]json.RawMessage, key string) (string, error) {
-	raw := m[key]
-	if got := jsonType(raw); got != "a string" {
-		return "", &DecodeError{Key: key, Want: "a string", Got: got}
-	}
-	delete(m, key)
-	return text(raw), nil
-}
-
-// decodeTagged reads an object of one of several kinds, whose empty values known makes by tag.
-func decodeTagged[T any](raw json.RawMessage, key string, known map[string]func() T, unknown func(string, Extra) T) (T, error) {
-	var none T
-	m, err := members(raw)
-	if err != nil {
-		return none, err
-	}
-	kind, err := tag(m, key)
-	if err != nil {
-		return none, err
-	}
-	empty, ok := known[kind]
-	if !ok {
-		return unknown(kind, m), nil
-	}
-	value := empty()
-	if err := decodeMembers(m, reflect.ValueOf(value)); err != nil {
-		return none, err
-	}
-	return value, nil
 }

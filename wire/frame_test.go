@@ -53,6 +53,16 @@ func TestFrames(t *testing.T) {
 			`{"frame":"request","request":{"operation":"up"}}`,
 		},
 		{
+			"bare request",
+			&RequestFrame{Request: &List{}, Bare: true},
+			`{"operation":"list","requester_session":null}`,
+		},
+		{
+			"bare response",
+			&ResponseFrame{Response: &ErrorResponse{Error: Error{Code: "c", Message: "m"}}, Bare: true},
+			`{"kind":"error","error":{"code":"c","message":"m"}}`,
+		},
+		{
 			"response",
 			&ResponseFrame{RequestID: new("7f"), Response: &ErrorResponse{Error: Error{Code: "c", Message: "m"}}},
 			`{"frame":"response","request_id":"7f","response":{"kind":"error","error":{"code":"c","message":"m"}}}`,

@@ -1,7 +1,5 @@
 package wire
 
-import "encoding/json"
-
 // An Operation is what a request asks for (PROTOCOL.md, "Operations"). Where a field is a pointer, nil is
 // written as null and leaves the choice to the relay.
 type Operation interface {
@@ -133,32 +131,3 @@ func (*NewPeer) OperationName() string            { return "new_peer" }
 func (*ChangePSK) OperationName() string          { return "change_psk" }
 func (*IdentityIntrospect) OperationName() string { return "identity_introspect" }
 func (o *UnknownOperation) OperationName() string { return o.Name }
-
-var operations = byTag(Operation.OperationName,
-	func() Operation { return &List{} },
-	func() Operation { return &Send{} },
-	func() Operation { return &Look{} },
-	func() Operation { return &Raww{} },
-	func() Operation { return &ChoicesList{} },
-	func() Operation { return &ChoicesPick{} },
-	func() Operation { return &Up{} },
-	func() Operation { return &Down{} },
-	func() Operation { return &NewPeer{} },
-	func() Operation { return &ChangePSK{} },
-	func() Operation { return &IdentityIntrospect{} },
-)
-
-// byTag maps each kind's tag to what makes an empty value of it.
-func byTag[T any](tag func(T) string, empty ...func() T) map[string]func() T {
-	m := make(map[string]func() T, len(empty))
-	for _, f := range empty {
-		m[tag(f())] = f
-	}
-	return m
-}
-
-func decodeOperation(raw json.RawMessage) (Operation, error) {
-	return decodeTagged(raw, "operation", operations, func(name string, extra Extra) Operation {
-		return &UnknownOperation{name, extra}
-	})
-}

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 )
 
 // A Response is what a relay answers (PROTOCOL.md, "Responses"): the response type that the operation
@@ -105,10 +104,10 @@ type LookResponse struct {
 	SnapshotFormat        string          `json:"snapshot_format" wire:"required"`
 
 	// With SnapshotLines: the screen, top line first. Escape sequences and control characters can occur.
-	SnapshotLines []string `json:"snapshot_lines,omitempty"`
+	SnapshotLines []string `json:"snapshot_lines,omitempty" wire:"required if snapshot_format=lines"`
 
 	// With SnapshotStructuredEntriesV1: the replay buffer of an ACP session, oldest entry first.
-	SnapshotEntries      []SnapshotEntry `json:"snapshot_entries,omitempty"`
+	SnapshotEntries      []SnapshotEntry `json:"snapshot_entries,omitempty" wire:"required if snapshot_format=structured_entries_v1"`
 	EntriesTotal         *int64          `json:"entries_total,omitempty"`
 	ReturnedEntriesCount *int64          `json:"returned_entries_count,omitempty"`
 	Freshness            *string         `json:"freshness,omitempty"`       // "fresh" or "stale"
@@ -116,26 +115,6 @@ type LookResponse struct {
 	StaleReasonCode      *string         `json:"stale_reason_code,omitempty"`
 	SnapshotAgeMS        *int64          `json:"snapshot_age_ms,omitempty"`
 	Extra                Extra           `json:"-"`
-}
-
-// complete reports what the snapshot's format requires and the response lacks.
-func (r *LookResponse) complete() error {
-	switch {
-	case r.SnapshotFormat == SnapshotLines && r.SnapshotLines == nil:
-		return r.lacks("snapshot_lines", &r.SnapshotLines)
-	case r.SnapshotFormat == SnapshotStructuredEntriesV1 && r.SnapshotEntries == nil:
-		return r.lacks("snapshot_entries", &r.SnapshotEntries)
-	}
-	return nil
-}
-
-// lacks says why the value of key, which the struct's field cannot hold, is missing from it.
-func (r *LookResponse) lacks(key string, field any) error {
-	raw, ok := r.Extra[key]
-	if !ok {
-		return &DecodeError{Key: key, Want: "an array", Got: "nothing"}
-	}
-	return within(key, decodeValue(raw, reflect.ValueOf(field).Elem()))
 }
 
 // SnapshotEntry is one entry of an ACP session's replay buffer. Kind "user", "agent" and "cognition" have
@@ -278,40 +257,3 @@ func (*ChangePSKResponse) ResponseKind() string          { return "change_psk" }
 func (*IdentityIntrospectResponse) ResponseKind() string { return "identity_introspect" }
 func (*ErrorResponse) ResponseKind() string              { return "error" }
 func (r *UnknownResponse) ResponseKind() string          { return r.Kind }
-
-var responses = byTag(Response.ResponseKind,
-	func() Response { return &ListResponse{} },
-	func() Response { return &SendResponse{} },
-	func() Response { return &LookResponse{} },
-	func() Response { return &RawwResponse{} },
-	func() Response { return &ChoicesListResponse{} },
-	func() Response { return &ChoicesPickResponse{} },
-	func() Response { return &BundleTransitionResponse{} },
-	func() Response { return &NewPeerResponse{} },
-	func() Response { return &ChangePSKResponse{} },
-	func() Response { return &IdentityIntrospectResponse{} },
-	func() Response { return &ErrorResponse{} },
-)
-
-// DecodeResponse reads the response object of a frame, and shares its memory. The error is a [*DecodeError].
-func DecodeResponse(raw json.RawMessage) (Response, error) {
-	if err := valid(raw); err != nil {
-		return nil, err
-	}
-	return decodeResponse(raw)
-}
-
-func decodeResponse(raw json.RawMessage) (Response, error) {
-	r, err := decodeTagged(raw, "kind", responses, func(kind string, extra Extra) Response {
-		return &UnknownResponse{kind, extra}
-	})
-	if err != nil {
-		return nil, err
-	}
-	if look, ok := r.(*LookResponse); ok {
-		if err := look.complete(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}

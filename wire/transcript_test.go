@@ -107,10 +107,10 @@ func TestTypesNameWhatRelaysSend(t *testing.T) {
 
 func testTypesName(t *testing.T, lines []recordedLine, later bool) {
 	unseen := map[string]bool{}
-	for name := range operations {
+	for name := range current.operations {
 		unseen["operation "+name] = true
 	}
-	for kind := range responses {
+	for kind := range current.responses {
 		unseen["response "+kind] = true
 	}
 	if later {
