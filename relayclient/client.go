@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +46,9 @@ type Config struct {
 	// Dial connects to the socket; nil dials the Unix socket and checks that its peer is the same
 	// user, or root.
 	Dial func(ctx context.Context, socket string) (net.Conn, error)
+
+	// Dialect is that of the relay; nil stands for the one of relay 0.8 and later.
+	Dialect *Dialect
 }
 
 // A Client performs operations at one relay for one principal. Its methods may be called concurrently.
@@ -76,6 +78,9 @@ func New(cfg Config) *Client {
 	}
 	if cfg.Dial == nil {
 		cfg.Dial = dialTrusted
+	}
+	if cfg.Dialect == nil {
+		cfg.Dialect = &current
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Client{cfg: cfg, feed: newFeed(), ctx: ctx, cancel: cancel}
@@ -107,16 +112,17 @@ type Reply struct {
 // Do performs op in a namespace; "" stands for the principal's own. Send and raww carry their
 // namespaces in their targets, and namespace is not looked at.
 //
-// It waits for a connection, then for the answer: [ResponseTimeout], or [TransitionTimeout] for up and
-// down. A connection that was lost before anything of the request was written is replaced and the call
+// It waits for a connection, then for the answer, as long as [Dialect.Limit] allows. A connection that was lost before anything of the request was written is replaced and the call
 // goes on; once anything was written, op is never sent again.
 //
-// The error is a [*wire.Error] if the relay refused, or said why it hung up; an [*Error] if no answer
-// came; the cause of ctx if that ended first, in which case the answer is dropped when it comes.
+// The error is a [*wire.Error] if the relay refused, or said why it hung up; an [*UnsupportedError] if it does
+// not know op; an [*Error] if no answer came; the cause of ctx if that ended first, in which case the answer is
+// dropped when it comes.
 func (c *Client) Do(ctx context.Context, namespace string, op wire.Operation) (*Reply, error) {
-	id := newRequestID()
-	frame, err := wire.Encode(&wire.RequestFrame{RequestID: id, Namespace: c.namespace(namespace, op), Request: op})
-	if err != nil {
+	req := &request{id: newRequestID(), operation: op.OperationName(), limit: c.cfg.Dialect.Limit(op)}
+	frame := c.cfg.Dialect.Request(req.id, c.cfg.Principal, namespace, op)
+	var err error
+	if req.frame, err = wire.Encode(frame); err != nil {
 		return nil, newError("send", c.cfg.Socket, fmt.Errorf("%w: %w", errInput, err))
 	}
 	// A relay that accepts connections only to drop them is not worth more than a few.
@@ -126,7 +132,7 @@ func (c *Client) Do(ctx context.Context, namespace string, op wire.Operation) (*
 		if err != nil {
 			return nil, err
 		}
-		answer, err := conn.call(ctx, id, frame, limit(op))
+		answer, err := conn.call(ctx, req)
 		if unsent, ok := errors.AsType[*unsentError](err); ok {
 			if n < maxConnections {
 				continue
@@ -136,34 +142,16 @@ func (c *Client) Do(ctx context.Context, namespace string, op wire.Operation) (*
 		if err != nil {
 			return nil, err
 		}
-		if refusal, ok := answer.Response.(*wire.ErrorResponse); ok {
-			return nil, &refusal.Error
-		}
-		return &Reply{Response: answer.Response, Raw: answer.Raw}, nil
+		return replyOf(answer)
 	}
 }
 
-// limit is how long op may take.
-func limit(op wire.Operation) time.Duration {
-	switch op.(type) {
-	case *wire.Up, *wire.Down:
-		return TransitionTimeout
-	default:
-		return ResponseTimeout
+// replyOf is what a caller gets for an answer.
+func replyOf(answer *wire.ResponseFrame) (*Reply, error) {
+	if refusal, ok := answer.Response.(*wire.ErrorResponse); ok {
+		return nil, &refusal.Error
 	}
-}
-
-// namespace is what the envelope of op names.
-func (c *Client) namespace(asked string, op wire.Operation) string {
-	switch op.(type) {
-	case *wire.Send, *wire.Raww:
-		return ""
-	}
-	if asked != "" {
-		return asked
-	}
-	_, own, _ := strings.Cut(c.cfg.Principal, "@")
-	return own
+	return &Reply{Response: answer.Response, Raw: answer.Raw}, nil
 }
 
 // connection returns the live connection, making one where there is none. Calls that need one at the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,23 +19,35 @@ const farewellLimit = 500 * time.Millisecond
 // A conn is one connection. Its reader and its writer are goroutines of the client's; both end when the
 // connection dies, which fail brings about.
 type conn struct {
-	stream net.Conn
-	socket string
-	token  wire.Secret
-	events *feed
-	writes chan *outgoing  // unbuffered: what is handed over is being written
-	acks   chan wire.Frame // the first answer to the hello: *wire.HelloAck, or a refusal
-	dead   chan struct{}   // closed by fail
+	stream  net.Conn
+	socket  string
+	dialect *Dialect
+	token   wire.Secret
+	events  *feed
+	writes  chan *outgoing  // unbuffered: what is handed over is being written
+	first   chan wire.Frame // takes the answer to what opened the connection
+	dead    chan struct{}   // closed by fail
 
-	mu       sync.Mutex
-	waiting  map[string]chan *wire.ResponseFrame // by request id; each takes one answer
-	farewell *wire.Error                         // the last thing that the relay said to nobody
-	silence  int                                 // requests that timed out since the relay was last heard
-	cause    error                               // what it died of; set before dead is closed
+	mu         sync.Mutex
+	opened     bool                                // first has been given its value
+	waiting    map[string]chan *wire.ResponseFrame // by request id; each takes one answer
+	unanswered []string                            // ids of requests, in the order in which they were written
+	farewell   *wire.Error                         // the last thing that the relay said to nobody
+	silence    int                                 // requests that timed out since the relay was last heard
+	cause      error                               // what it died of; set before dead is closed
+}
+
+// A request is one that can be written to any connection.
+type request struct {
+	id        string
+	operation string
+	frame     []byte
+	limit     time.Duration // of the wait for its answer
 }
 
 // outgoing is a frame for the writer.
 type outgoing struct {
+	id     string // of the request; "" for what opens the connection
 	frame  []byte
 	result chan written // takes one value
 }
@@ -50,17 +63,18 @@ type unsentError struct{ cause error }
 func (e *unsentError) Error() string { return e.cause.Error() }
 
 // errSilent is what a connection dies of when the relay no longer answers.
-var errSilent = timeoutError("two requests in a row got no answer")
+var errSilent = timeoutError("the last requests got no answer")
 
 // start begins reading and writing stream.
 func (c *Client) start(stream net.Conn, token wire.Secret) *conn {
 	conn := &conn{
 		stream:  stream,
 		socket:  c.cfg.Socket,
+		dialect: c.cfg.Dialect,
 		token:   token,
 		events:  c.feed,
 		writes:  make(chan *outgoing),
-		acks:    make(chan wire.Frame, 1),
+		first:   make(chan wire.Frame, 1),
 		dead:    make(chan struct{}),
 		waiting: make(map[string]chan *wire.ResponseFrame),
 	}
@@ -69,48 +83,45 @@ func (c *Client) start(stream net.Conn, token wire.Secret) *conn {
 	return conn
 }
 
-// hello sends the hello and waits for the relay to accept it.
-func (c *conn) hello(ctx context.Context, frame []byte, principal string) error {
+// open says what opens the connection and returns the relay's answer to it, unless that is a refusal. The error is
+// late if none came in time.
+func (c *conn) open(ctx context.Context, frame []byte, late error) (wire.Frame, error) {
 	select {
-	case c.writes <- &outgoing{frame, make(chan written, 1)}:
+	case c.writes <- &outgoing{"", frame, make(chan written, 1)}:
 	case <-c.dead:
 	}
 	var answer wire.Frame
 	select {
-	case answer = <-c.acks:
+	case answer = <-c.first:
 	case <-ctx.Done():
 		if ctx.Err() == context.Canceled {
-			return net.ErrClosed // by Close
+			return nil, net.ErrClosed // by Close
 		}
-		return timeoutError(fmt.Sprintf("the hello was not acknowledged within %v", HelloTimeout))
+		return nil, late
 	case <-c.dead:
 		select { // the relay may have answered before it hung up
-		case answer = <-c.acks:
+		case answer = <-c.first:
 		default:
-			return c.cause
+			return nil, c.cause
 		}
 	}
-	ack, ok := answer.(*wire.HelloAck)
-	switch {
-	case !ok:
-		return &answer.(*wire.ResponseFrame).Response.(*wire.ErrorResponse).Error
-	case ack.SchemaVersion != wire.SchemaVersion:
-		return &wire.DecodeError{Key: "hello_ack.schema_version", Want: wire.SchemaVersion, Got: "another version"}
-	case ack.PrincipalID != principal:
-		return &wire.DecodeError{Key: "hello_ack.principal_id", Want: principal, Got: "another principal"}
+	if response, ok := answer.(*wire.ResponseFrame); ok {
+		if refusal, ok := response.Response.(*wire.ErrorResponse); ok {
+			return nil, &refusal.Error
+		}
 	}
-	return nil
+	return answer, nil
 }
 
 // call writes a request and waits for its answer. The error is an [*unsentError] if nothing was written.
-func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Duration) (*wire.ResponseFrame, error) {
+func (c *conn) call(ctx context.Context, req *request) (*wire.ResponseFrame, error) {
 	answer := make(chan *wire.ResponseFrame, 1)
-	c.expect(id, answer)
-	defer c.forget(id)
-	timer := time.NewTimer(limit)
+	c.expect(req.id, answer)
+	defer c.forget(req.id)
+	timer := time.NewTimer(req.limit)
 	defer timer.Stop()
 
-	out := &outgoing{frame, make(chan written, 1)}
+	out := &outgoing{req.id, req.frame, make(chan written, 1)}
 	select {
 	case c.writes <- out:
 	case <-c.dead:
@@ -118,8 +129,8 @@ func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Dur
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-timer.C:
-		c.timedOut(id)
-		return nil, newError("send", c.socket, timeoutError(fmt.Sprintf("the request was not taken within %v", limit)))
+		c.timedOut(req.id)
+		return nil, newError("send", c.socket, timeoutError(fmt.Sprintf("the request was not taken within %v", req.limit)))
 	}
 
 	select {
@@ -128,8 +139,8 @@ func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Dur
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-timer.C:
-		c.timedOut(id)
-		e := newError("receive", c.socket, timeoutError(fmt.Sprintf("nothing came within %v", limit)))
+		c.timedOut(req.id)
+		e := newError("receive", c.socket, timeoutError(fmt.Sprintf("nothing came within %v", req.limit)))
 		e.Written = true
 		return nil, e
 	case <-c.dead:
@@ -142,7 +153,7 @@ func (c *conn) call(ctx context.Context, id string, frame []byte, limit time.Dur
 	if w := <-out.result; w.n == 0 {
 		return nil, &unsentError{c.lost()}
 	}
-	return nil, c.lostWritten()
+	return nil, c.lostWritten(req)
 }
 
 // lost is the error of a request that the connection died before.
@@ -150,15 +161,22 @@ func (c *conn) lost() *Error { return newError("receive", c.socket, c.cause) }
 
 // lostWritten is the error of a request that was written and not answered before the connection died: what
 // the relay said before it hung up, if anything.
-func (c *conn) lostWritten() error {
+func (c *conn) lostWritten(req *request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.farewell != nil && newError("", "", c.cause).Kind == Unavailable {
-		return c.farewell
-	}
 	e := c.lost()
 	e.Written = true
-	return e
+	switch {
+	case c.farewell == nil || e.Kind != Unavailable:
+		return e
+	case c.farewell.Code != codeUnreadable:
+		return c.farewell
+	case c.unanswered[0] == req.id:
+		return &UnsupportedError{req.operation, c.farewell}
+	default:
+		e.Err = fmt.Errorf("the relay could not read another request: %w", c.cause)
+		return e
+	}
 }
 
 func (c *conn) expect(id string, answer chan *wire.ResponseFrame) {
@@ -173,14 +191,14 @@ func (c *conn) forget(id string) {
 	delete(c.waiting, id)
 }
 
-// timedOut notes that a request got no answer. A relay that was silent throughout two in a row is given
-// up, unless another request still has time: while the relay works on that one, the silence means
-// nothing, and a new hello would be refused.
+// timedOut notes that a request got no answer. A connection on which the relay was silent throughout
+// [Dialect.Timeouts] of them in a row is given up, unless another request still has time: while the relay works on
+// that one, the silence means nothing, and a new hello would be refused.
 func (c *conn) timedOut(id string) {
 	c.mu.Lock()
 	delete(c.waiting, id)
 	c.silence++
-	silent := c.silence >= 2 && len(c.waiting) == 0
+	silent := c.silence >= c.dialect.Timeouts && len(c.waiting) == 0
 	c.mu.Unlock()
 	if silent {
 		c.fail(errSilent)
@@ -234,6 +252,7 @@ func (c *conn) write() {
 	for {
 		select {
 		case out := <-c.writes:
+			c.writing(out.id)
 			n, err := c.stream.Write(out.frame)
 			out.result <- written{n, err}
 			if err != nil {
@@ -244,6 +263,16 @@ func (c *conn) write() {
 			return
 		}
 	}
+}
+
+// writing notes that a request is about to be written.
+func (c *conn) writing(id string) {
+	if id == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unanswered = append(c.unanswered, id)
 }
 
 // awaitFarewell leaves the reader time to read what the relay said before it hung up, and to find the end.
@@ -285,51 +314,67 @@ func (h hearing) Read(p []byte) (int, error) {
 
 // receive hands one line on. An error is a broken protocol, of which the connection dies.
 func (c *conn) receive(line []byte) error {
-	frame, err := wire.Decode(line)
+	frame, err := c.dialect.Vocabulary.Decode(line)
 	if err != nil {
 		return err
 	}
 	switch frame := frame.(type) {
-	case *wire.HelloAck:
-		c.acknowledge(frame)
 	case *wire.EventFrame:
 		c.events.offer(frame.Event)
 	case *wire.ResponseFrame:
-		c.answer(frame)
+		return c.answer(frame)
+	default:
+		if frame.FrameKind() == "hello_ack" {
+			c.acknowledge(frame)
+		}
 	}
 	return nil
 }
 
-// acknowledge hands an answer to the hello on. The hello is answered once; what comes later is ignored.
-func (c *conn) acknowledge(frame wire.Frame) {
-	select {
-	case c.acks <- frame:
-	default:
+// acknowledge hands on the answer to what opened the connection. There is one; what comes later answers nothing,
+// and acknowledge returns false.
+func (c *conn) acknowledge(frame wire.Frame) bool {
+	c.mu.Lock()
+	later := c.opened
+	c.opened = true
+	c.mu.Unlock()
+	if !later {
+		c.first <- frame
 	}
+	return !later
 }
 
 // answer hands a response to the call that waits for it, if one does.
-func (c *conn) answer(frame *wire.ResponseFrame) {
+func (c *conn) answer(frame *wire.ResponseFrame) error {
 	refusal, refused := frame.Response.(*wire.ErrorResponse)
 	if refused {
 		c.hideToken(&refusal.Error)
 	}
-	if frame.RequestID == nil {
-		if refused {
-			c.mu.Lock()
-			c.farewell = &refusal.Error
-			c.mu.Unlock()
-			c.acknowledge(frame)
+	switch {
+	case frame.RequestID != nil:
+		if answer := c.take(*frame.RequestID); answer != nil {
+			answer <- frame
 		}
-		return
+	case refused:
+		c.mu.Lock()
+		c.farewell = &refusal.Error
+		c.mu.Unlock()
+		c.acknowledge(frame)
+	case frame.Bare && !c.acknowledge(frame):
+		return &wire.DecodeError{Key: "frame", Want: "a string", Got: "nothing"}
 	}
+	return nil
+}
+
+// take returns where the answer to a request is to go, nil if nobody waits for it. A second answer to the same
+// request is nobody's.
+func (c *conn) take(id string) chan *wire.ResponseFrame {
 	c.mu.Lock()
-	answer := c.waiting[*frame.RequestID]
-	delete(c.waiting, *frame.RequestID) // a second answer to the same request is nobody's
-	c.mu.Unlock()
-	if answer != nil {
-		answer <- frame
-	}
+	defer c.mu.Unlock()
+	answer := c.waiting[id]
+	delete(c.waiting, id)
+	c.unanswered = slices.DeleteFunc(c.unanswered, func(written string) bool { return written == id })
+	return answer
 }
 
 // hideToken masks the identity token, should the relay repeat it in a refusal.

@@ -2,8 +2,10 @@ package relayclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"time"
 
 	"github.com/agentmux/agentmux-go/wire"
@@ -15,64 +17,137 @@ const (
 	maxBackoff   = 400 * time.Millisecond
 )
 
-// connect makes a connection and says hello, again and again within [ConnectBudget] where that can help.
+// connect makes a connection on which the relay acknowledges the hello.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
+	conn, ack, err := c.open(ctx, opening{
+		op:    "hello",
+		frame: func(token wire.Secret) wire.Frame { return c.cfg.Dialect.Hello(c.cfg.Principal, token) },
+		late:  timeoutError(fmt.Sprintf("the hello was not acknowledged within %v", HelloTimeout)),
+	})
+	if err != nil {
+		return nil, c.connectError(err)
+	}
+	if err := c.cfg.Dialect.Acknowledged(ack, c.cfg.Principal); err != nil {
+		conn.fail(err)
+		return nil, c.connectError(&openError{"hello", err})
+	}
+	return conn, nil
+}
+
+// Ask performs op on a connection that is made for it, without a hello and so for nobody in particular, as relay
+// 0.5 allows for its list. Of cfg, Principal, Token and Reconnecting are not looked at. It must be an operation
+// without side effects: where the relay stays silent, it is asked again, [Dialect.Silences] times in all and
+// [HelloTimeout] each time. The errors are those of [Client.Do].
+func Ask(ctx context.Context, cfg Config, op wire.Operation) (*Reply, error) {
+	cfg.Token = nil
+	c := New(cfg)
+	defer c.Close()
+	conn, answer, err := c.open(ctx, opening{
+		op:    "receive",
+		frame: func(wire.Secret) wire.Frame { return &wire.RequestFrame{Request: op, Bare: true} },
+		late:  timeoutError(fmt.Sprintf("nothing came within %v", HelloTimeout)),
+	})
+	if err != nil {
+		return nil, c.askError(ctx, err)
+	}
+	conn.fail(net.ErrClosed)
+	response, ok := answer.(*wire.ResponseFrame)
+	if !ok {
+		return nil, newError("receive", cfg.Socket, notThe("response", answer))
+	}
+	return replyOf(response)
+}
+
+// askError is the error of Ask for what opening ended with.
+func (c *Client) askError(ctx context.Context, err *openError) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if refusal, ok := errors.AsType[*wire.Error](err); ok {
+		return refusal
+	}
+	e := c.connectError(err)
+	e.Written = err.op != "connect"
+	return e
+}
+
+// An opening is what is said first on a connection, and has an answer.
+type opening struct {
+	op    string // what an error calls it
+	frame func(token wire.Secret) wire.Frame
+	late  timeoutError // what went wrong where no answer comes
+}
+
+// An openError is a connection that was not made, and the step that failed.
+type openError struct {
+	op    string
+	cause error
+}
+
+func (e *openError) Error() string { return e.cause.Error() }
+func (e *openError) Unwrap() error { return e.cause }
+
+// open makes a connection on which the relay answers the opening, again and again within [ConnectBudget] where that
+// can help.
+func (c *Client) open(ctx context.Context, o opening) (*conn, wire.Frame, *openError) {
 	deadline := time.Now().Add(ConnectBudget)
+	silences := 0
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		conn, op, err := c.attempt(ctx)
+		conn, answer, err := c.attempt(ctx, o)
 		if err == nil {
-			return conn, nil
+			return conn, answer, nil
+		}
+		if errors.Is(err.cause, o.late) {
+			silences++
 		}
 		left := time.Until(deadline)
-		if ctx.Err() != nil || !transient(err) || left <= 0 {
-			return nil, c.connectError(op, err)
+		again := left > 0 && transient(err.cause) || silences > 0 && silences < c.cfg.Dialect.Silences
+		if ctx.Err() != nil || !again {
+			return nil, nil, err
 		}
-		pause := time.NewTimer(min(left, backoff/2+rand.N(backoff/2)))
+		pause := time.NewTimer(min(max(left, 0), backoff/2+rand.N(backoff/2)))
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return nil, c.connectError(op, err)
+			return nil, nil, err
 		}
 	}
 }
 
 // connectError makes what the last attempt ended with into the error of connecting.
-func (c *Client) connectError(op string, err error) error {
-	e := newError(op, c.cfg.Socket, err)
-	if code, ok := saturated(err); ok {
+func (c *Client) connectError(err *openError) *Error {
+	e := newError(err.op, c.cfg.Socket, err.cause)
+	if code, ok := saturated(err.cause); ok {
 		e.Kind, e.IO = Timeout, TimedOut
 		if code == codeClaimConflict {
-			e.Err = fmt.Errorf("%s is connected elsewhere and stayed so for %v: %w", c.cfg.Principal, ConnectBudget, err)
+			e.Err = fmt.Errorf("%s is connected elsewhere and stayed so for %v: %w", c.cfg.Principal, ConnectBudget, err.cause)
 		} else {
-			e.Err = fmt.Errorf("the relay stayed full for %v: %w", ConnectBudget, err)
+			e.Err = fmt.Errorf("the relay stayed full for %v: %w", ConnectBudget, err.cause)
 		}
 	}
 	return e
 }
 
-// attempt connects once. On failure it returns the step that failed.
-func (c *Client) attempt(ctx context.Context) (_ *conn, op string, _ error) {
+// attempt connects once.
+func (c *Client) attempt(ctx context.Context, o opening) (*conn, wire.Frame, *openError) {
 	ctx, cancel := context.WithTimeout(ctx, HelloTimeout)
 	defer cancel()
 	stream, err := c.cfg.Dial(ctx, c.cfg.Socket)
 	if err != nil {
-		return nil, "connect", err
+		return nil, nil, &openError{"connect", err}
 	}
 	token := c.cfg.Token()
-	hello, err := wire.Encode(&wire.Hello{
-		SchemaVersion: wire.SchemaVersion,
-		PrincipalID:   c.cfg.Principal,
-		IdentityToken: token,
-	})
+	frame, err := wire.Encode(o.frame(token))
 	if err != nil {
 		_ = stream.Close()
-		return nil, "hello", err
+		return nil, nil, &openError{o.op, fmt.Errorf("%w: %w", errInput, err)}
 	}
 	conn := c.start(stream, token)
-	if err := conn.hello(ctx, hello, c.cfg.Principal); err != nil {
+	answer, err := conn.open(ctx, frame, o.late)
+	if err != nil {
 		conn.fail(err)
-		return nil, "hello", err
+		return nil, nil, &openError{o.op, err}
 	}
-	return conn, "", nil
+	return conn, answer, nil
 }

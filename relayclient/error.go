@@ -74,6 +74,19 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// An UnsupportedError means that the relay could not read a request and hung up: it is of a version that does not
+// have the operation, or has it in another form. Nothing of it took effect.
+type UnsupportedError struct {
+	Operation string
+	Refusal   *wire.Error // what the relay said
+}
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("this relay does not support %s: %v", e.Operation, e.Refusal)
+}
+
+func (e *UnsupportedError) Unwrap() error { return e.Refusal }
+
 // newError classifies cause.
 func newError(op, socket string, cause error) *Error {
 	// The path is in Socket already; the network's error would say it again.
@@ -144,10 +157,12 @@ func ioKind(err error) IOKind {
 	return Other
 }
 
-// Codes of the relay that connecting is retried for (PROTOCOL.md, "Connecting").
+// Codes of the relay that mean something to the client (PROTOCOL.md, "Connecting" and "Uncorrelated errors").
 const (
 	codeClaimConflict   = "runtime_identity_claim_conflict"
 	codeConnectionLimit = "runtime_connection_limit_reached"
+	codeQueueFull       = "runtime_connection_queue_full" // relay 0.5
+	codeUnreadable      = "validation_invalid_arguments"  // of a refusal that answers no request
 )
 
 // saturated reports whether err is a refusal that ends when another connection does.
@@ -156,7 +171,11 @@ func saturated(err error) (code string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	return refusal.Code, refusal.Code == codeClaimConflict || refusal.Code == codeConnectionLimit
+	switch refusal.Code {
+	case codeClaimConflict, codeConnectionLimit, codeQueueFull:
+		return refusal.Code, true
+	}
+	return refusal.Code, false
 }
 
 // transient reports whether an attempt to connect that ended with err is worth repeating.
