@@ -18,12 +18,12 @@ func BenchmarkLook(b *testing.B) {
 		"kind": "look", "schema_version": "1", "requester_session": "alpha@demo", "target_session": "bravo@demo",
 		"captured_at": "2026-01-01T00:00:00Z", "snapshot_format": "lines", "snapshot_lines": lines,
 	})
-	response, err := wire.DecodeResponse(raw)
+	frame, err := wire.Decode(raw)
 	if err != nil {
 		b.Fatal(err)
 	}
 	s := newSurface(b, answers(`{}`), func(cfg *Config) { cfg.Inscribe = nil })
-	s.cfg.Standing = standing(associatedWith(replyingRelay{s.relay, &relayclient.Reply{Response: response, Raw: raw}}))
+	s.cfg.Standing = standing(associatedWith(replyingRelay{s.relay, &relayclient.Reply{Response: frame.(*wire.ResponseFrame).Response, Raw: raw}}))
 	tool := s.named(b, "look")
 	arguments := json.RawMessage(`{"target_session":"bravo@demo","lines":120}`)
 	b.SetBytes(int64(len(raw)))

@@ -17,6 +17,11 @@ type tool struct {
 	hints       hints
 	commands    []command // a plain tool has one, which has no name
 	output      properties
+
+	// open: arguments that are no parameters are passed over; openArgs: those within args are.
+	open, openArgs bool
+	// identities are names of arguments that would say who acts, which nobody may but the relay.
+	identities []string
 }
 
 // hints are the annotations of a tool. No tool of ours reaches an open world.
@@ -45,13 +50,6 @@ type work struct {
 // An answer is the object that a tool returns.
 type answer map[string]json.RawMessage
 
-// catalogue returns the tools of the 0.8 surface, in the order in which they are listed.
-func (t *Tools) catalogue() []tool {
-	return []tool{
-		t.list(), t.help(), send(), look(), raww(), choose(), updown(), t.new(), change(),
-	}
-}
-
 // meta reports whether the tool has commands to choose from.
 func (t *tool) meta() bool { return t.commands[0].name != "" }
 
@@ -77,7 +75,7 @@ func (t *tool) envelope() params {
 	if !t.meta() {
 		return t.commands[0].params
 	}
-	args := t.argsParams().schema()
+	args := t.argsParams().schema(t.openArgs)
 	args.Description = "arguments of the command"
 	required := !slices.ContainsFunc(t.commands, func(c command) bool { return c.params.required() == nil })
 	if len(t.commands) > 1 {
@@ -104,9 +102,12 @@ func (t *tool) resolve(arguments json.RawMessage) (work, error) {
 	if !ok {
 		return work{}, mistyped("arguments", "an object", arguments)
 	}
-	unknown := t.envelope().unknown(top, "")
+	var unknown []string
+	if !t.open {
+		unknown = t.envelope().unknown(top, "")
+	}
 	if !t.meta() {
-		if err := unknownFields(unknown); err != nil {
+		if err := t.unknownFields(unknown); err != nil {
 			return work{}, err
 		}
 		return t.commands[0].bind(top, "")
@@ -122,7 +123,10 @@ func (t *tool) resolve(arguments json.RawMessage) (work, error) {
 	if chosen >= 0 {
 		known = t.commands[chosen].params
 	}
-	if err := unknownFields(append(unknown, known.unknown(args, "args.")...)); err != nil {
+	if !t.openArgs {
+		unknown = append(unknown, known.unknown(args, "args.")...)
+	}
+	if err := t.unknownFields(unknown); err != nil {
 		return work{}, err
 	}
 	if chosen < 0 {
@@ -149,11 +153,19 @@ func (t *tool) unknownCommand(raw json.RawMessage, name text) error {
 		map[string]any{"command": name})
 }
 
-func unknownFields(fields []string) error {
+// unknownFields refuses arguments that the tool does not have; of those that would say who acts and others, the
+// former.
+func (t *tool) unknownFields(fields []string) error {
 	if len(fields) == 0 {
 		return nil
 	}
 	slices.Sort(fields)
+	others := func(field string) bool { return !slices.Contains(t.identities, strings.TrimPrefix(field, "args.")) }
+	if claims := slices.DeleteFunc(slices.Clone(fields), others); len(claims) > 0 {
+		return refuse(CodeInvalidParams,
+			fmt.Sprintf("%s can't be given: who acts is the session that this server acts for. Leave it out", strings.Join(claims, ", ")),
+			map[string]any{"fields": claims})
+	}
 	return refuse(CodeInvalidParams,
 		fmt.Sprintf("unknown arguments: %s. Leave them out, or call help to see what the tool takes", strings.Join(fields, ", ")),
 		map[string]any{"fields": fields})

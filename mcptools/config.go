@@ -14,6 +14,8 @@ import (
 type Config struct {
 	Version string // of the build, as the server reports it
 
+	Surface *Surface // nil: [Surface08]
+
 	// Standing says who the server is at this moment. It is asked once for each call whose arguments are
 	// good, and may look anew at what was wrong before. Required.
 	Standing func(context.Context) Standing
@@ -47,15 +49,17 @@ type Standing struct {
 	// relay fails with it. Nil where all is well.
 	Fault *Refusal
 
-	// Remedy says how to start the relay that this server looks for, and where it got the path from.
-	// It ends the message of an error that says the relay is not there.
-	Remedy string
+	// Remedy says what to do about a relay that gives no answer, such as how to start the one that this
+	// server looks for, and where it got the path from; "" where there is nothing to say. It ends the
+	// message of the error. Nil: there is never anything to say.
+	Remedy func(*relayclient.Error) string
 }
 
 // Associated reports whether the server has a sender session.
 func (s Standing) Associated() bool { return s.Session != "" && s.Bundle != "" && s.Fault == nil }
 
-// A Relay performs operations for the server's session. [*relayclient.Client] is one.
+// A Relay performs operations for the server's session: those of the surface in use. [*relayclient.Client] is one
+// for [Surface08], and relay05.Client one for [Surface05].
 type Relay interface {
 	Do(ctx context.Context, namespace string, op wire.Operation) (*relayclient.Reply, error)
 	Subscribe(buffer int) *relayclient.Events

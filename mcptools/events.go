@@ -14,19 +14,20 @@ const eventsPause = time.Second
 // then, and while no call is under way at most once in eventsPause.
 type eventLog struct {
 	inscribe func(string, map[string]any)
+	scope    string        // key of the bundle
 	done     chan struct{} // closed by close
 	wg       sync.WaitGroup
 
-	mu        sync.Mutex
-	relay     Relay // the one that is subscribed to
-	events    *relayclient.Events
-	namespace string
-	reported  uint64 // of events.Arrived
-	calls     int    // under way
+	mu       sync.Mutex
+	relay    Relay // the one that is subscribed to
+	events   *relayclient.Events
+	bundle   string
+	reported uint64 // of events.Arrived
+	calls    int    // under way
 }
 
-func newEventLog(inscribe func(string, map[string]any)) *eventLog {
-	return &eventLog{inscribe: inscribe, done: make(chan struct{})}
+func newEventLog(inscribe func(string, map[string]any), scope string) *eventLog {
+	return &eventLog{inscribe: inscribe, scope: scope, done: make(chan struct{})}
 }
 
 // close ends the subscription and waits for its goroutine.
@@ -64,7 +65,7 @@ func (l *eventLog) follow(s Standing) {
 		l.events.Stop()
 	}
 	events := s.Relay.Subscribe(1) // one is enough to be woken by: Arrived counts
-	l.relay, l.events, l.namespace, l.reported = s.Relay, events, s.Bundle, 0
+	l.relay, l.events, l.bundle, l.reported = s.Relay, events, s.Bundle, 0
 	l.wg.Go(func() { l.watch(events) })
 }
 
@@ -87,6 +88,6 @@ func (l *eventLog) watch(events *relayclient.Events) {
 func (l *eventLog) report() {
 	if n := l.events.Arrived() - l.reported; n > 0 {
 		l.reported += n
-		l.inscribe("mcp.tool.stream.events_ignored", map[string]any{"namespace": l.namespace, "count": n})
+		l.inscribe("mcp.tool.stream.events_ignored", map[string]any{l.scope: l.bundle, "count": n})
 	}
 }

@@ -14,15 +14,18 @@ import (
 )
 
 // refusalOf is how an agent sees a failure. It is the one place where errors get their codes.
-func refusalOf(err error, s Standing) *Refusal {
+func (u *Surface) refusalOf(err error, s Standing) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
 	}
 	if e, ok := errors.AsType[*relayclient.Error](err); ok {
 		return unanswered(e, s)
 	}
+	if e, ok := errors.AsType[*relayclient.UnsupportedError](err); ok {
+		return unsupported(e)
+	}
 	if e, ok := errors.AsType[*wire.Error](err); ok {
-		return refused(e)
+		return u.refused(e)
 	}
 	if e, ok := errors.AsType[*unexpectedResponse](err); ok {
 		return unexpected(e.message, map[string]any{"response": e.masked()})
@@ -41,12 +44,24 @@ func unexpected(message string, details map[string]any) *Refusal {
 }
 
 // refused is a relay's own "no".
-func refused(e *wire.Error) *Refusal {
+func (u *Surface) refused(e *wire.Error) *Refusal {
 	details := maskSecrets(e.Details)
-	if strings.HasPrefix(e.Code, codePrefixForValidation) || e.Code == codeForbidden {
+	if u.relayCodes || validationShaped(e.Code) {
 		return &Refusal{Code: e.Code, Message: e.Message, raw: details}
 	}
 	return unexpected(e.Message, map[string]any{"relay_code": e.Code, "relay_details": details})
+}
+
+// validationShaped reports whether a relay's code says that the caller is at fault.
+func validationShaped(code string) bool {
+	return strings.HasPrefix(code, codePrefixForValidation) || code == codeForbidden
+}
+
+// unsupported is a relay that does not know the operation. That is nobody's fault, whatever code it has for it.
+func unsupported(e *relayclient.UnsupportedError) *Refusal {
+	return unexpected(
+		fmt.Sprintf("this relay does not support %s: it is of another version than this server's tools are made for. Nothing took effect. Do without, or have the relay updated.", e.Operation),
+		map[string]any{"operation": e.Operation, "relay_code": e.Refusal.Code, "relay_details": maskSecrets(e.Refusal.Details)})
 }
 
 // unanswered is a relay that gave no answer.
@@ -78,8 +93,10 @@ func unanswered(e *relayclient.Error, s Standing) *Refusal {
 	} else {
 		r.Message += " Nothing was sent, so the call can be repeated."
 	}
-	if e.Kind == relayclient.Unavailable && s.Remedy != "" {
-		r.Message += " " + s.Remedy
+	if s.Remedy != nil {
+		if remedy := s.Remedy(e); remedy != "" {
+			r.Message += " " + remedy
+		}
 	}
 	return r
 }
@@ -102,12 +119,10 @@ func (r *Refusal) data() json.RawMessage {
 
 // rpcCode is the JSON-RPC code: the caller's fault, or not.
 func (r *Refusal) rpcCode() int64 {
-	switch r.Code {
-	case CodeUnexpectedFailure, CodeRelayTimeout, CodeRelayUnavailable:
-		return jsonrpc.CodeInternalError
-	default:
+	if validationShaped(r.Code) || r.Code == CodeStartupFailed {
 		return jsonrpc.CodeInvalidParams
 	}
+	return jsonrpc.CodeInternalError
 }
 
 // asError is the refusal as a JSON-RPC error. It must be returned as it is: wrapped, the SDK drops its data.

@@ -31,7 +31,7 @@ func TestFailures(t *testing.T) {
 		Err: &wire.Error{Code: "validation_unknown_principal", Message: "who?"},
 	}
 	const lacking = `{"kind":"look","psk":"s3cret"}`
-	_, errLacking := wire.DecodeResponse(json.RawMessage(lacking))
+	_, errLacking := wire.Decode([]byte(lacking))
 	unanswered := func(kind, cause string) string {
 		return `{"relay_socket":"` + socket + `","io_error_kind":"` + kind + `","cause":"` + cause + `"}`
 	}
@@ -212,13 +212,27 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Only what lacks a relay is told how to start one.
+// The message ends with the remedy where there is one.
 func TestRemedy(t *testing.T) {
-	for _, err := range []error{errSilence, errPermission} {
-		s := newSurface(t, fails(err))
-		if _, refusal := s.do(t, "look", `{"target_session":"bravo@demo"}`); strings.Contains(refusal.Message, "Start a relay") {
-			t.Errorf("%v: %s", err, refusal.Message)
-		}
+	for _, test := range []struct {
+		name   string
+		err    error
+		remedy func(*relayclient.Error) string
+		end    string
+	}{
+		{"of a relay that is not there", errNoSocket, startRelay, "so the call can be repeated. Start a relay with: agentmux host relay."},
+		{"none for a silent one", errSilence, startRelay, "before repeating it."},
+		{"none at all", errNoSocket, nil, "so the call can be repeated."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			relay := fails(test.err)
+			standing := associatedWith(relay)
+			standing.Remedy = test.remedy
+			s := newSurface(t, relay, as(standing))
+			if _, refusal := s.do(t, "look", `{"target_session":"bravo@demo"}`); !strings.HasSuffix(refusal.Message, test.end) {
+				t.Error(refusal.Message)
+			}
+		})
 	}
 }
 

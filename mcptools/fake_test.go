@@ -21,6 +21,7 @@ const socket = "/state/relay.sock"
 // A fakeRelay answers with the JSON text that a function gives it, and keeps what it was asked.
 type fakeRelay struct {
 	answer func(ctx context.Context, namespace string, op wire.Operation) (response string, err error)
+	words  *wire.Vocabulary
 	silent *relayclient.Client // never connects, so that its subscriptions stay silent
 
 	mu    sync.Mutex
@@ -28,7 +29,7 @@ type fakeRelay struct {
 }
 
 func answering(answer func(context.Context, string, wire.Operation) (string, error)) *fakeRelay {
-	return &fakeRelay{answer: answer, silent: relayclient.New(relayclient.Config{})}
+	return &fakeRelay{answer: answer, words: wire.Current(), silent: relayclient.New(relayclient.Config{})}
 }
 
 // answers returns a relay that has the same response to all.
@@ -49,16 +50,23 @@ func (r *fakeRelay) Do(ctx context.Context, namespace string, op wire.Operation)
 	if err != nil {
 		return nil, err
 	}
-	response, err := wire.DecodeResponse(json.RawMessage(text))
+	frame, err := r.words.Decode([]byte(text))
 	if err != nil {
 		return nil, &relayclient.Error{
 			Op: "receive", Socket: socket, Kind: relayclient.Unexpected, IO: relayclient.InvalidData, Written: true, Err: err,
 		}
 	}
-	if refusal, ok := response.(*wire.ErrorResponse); ok {
+	response, ok := frame.(*wire.ResponseFrame)
+	if !ok {
+		return nil, &relayclient.Error{
+			Op: "receive", Socket: socket, Kind: relayclient.Unexpected, IO: relayclient.InvalidData, Written: true,
+			Err: &wire.DecodeError{Want: "response", Got: frame.FrameKind()},
+		}
+	}
+	if refusal, ok := response.Response.(*wire.ErrorResponse); ok {
 		return nil, &refusal.Error
 	}
-	return &relayclient.Reply{Response: response, Raw: json.RawMessage(text)}, nil
+	return &relayclient.Reply{Response: response.Response, Raw: json.RawMessage(text)}, nil
 }
 
 func (r *fakeRelay) Subscribe(buffer int) *relayclient.Events { return r.silent.Subscribe(buffer) }

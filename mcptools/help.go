@@ -104,17 +104,10 @@ func (t *Tools) explainCatalogue(s Standing) answer {
 	return answer{
 		"namespace":   encode(catalogueQuery),
 		"association": encode(associationOf(s)),
-		"shape_hints": encode(shapeHints),
+		"shape_hints": encode(t.cfg.Surface.shapeHints),
 		"tools":       encode(entries),
 		"invoke":      encode(invocation{"help", map[string]any{"query": "send"}}),
 	}
-}
-
-var shapeHints = []string{
-	"A session is named session@bundle; send also takes a bare session of your own bundle.",
-	`A meta-tool takes {"command":…,"args":{…}}; a plain tool takes its arguments directly.`,
-	"Optional arguments may be left out or null. Unknown arguments are refused by name.",
-	"An error's data holds code, message and details; the message says what to do next.",
 }
 
 // An invocation is an example call.
@@ -156,6 +149,14 @@ func (t *tool) explain() answer {
 	}
 }
 
+// openCommand reports whether arguments of a command that are no parameters are passed over.
+func (t *tool) openCommand() bool {
+	if t.meta() {
+		return t.openArgs
+	}
+	return t.open
+}
+
 func (t *tool) explainCommand(c *command) answer {
 	name, description := t.name, t.description
 	if t.meta() {
@@ -164,7 +165,7 @@ func (t *tool) explainCommand(c *command) answer {
 	return answer{
 		"command":     encode(name),
 		"description": encode(description),
-		"args_schema": encode(c.params.schema()),
+		"args_schema": encode(c.params.schema(t.openCommand())),
 		"invoke":      encode(t.invocation(c)),
 	}
 }

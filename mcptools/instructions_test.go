@@ -25,7 +25,7 @@ func TestInstructions(t *testing.T) {
 		{"a long start-up fault", Standing{Fault: &Refusal{Code: "validation_x", Message: long}}, []string{"start-up", "validation_x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := instructions(test.standing)
+			got := Surface08.instructions(test.standing)
 			if len(got) >= maxInstructions || !utf8.ValidString(got) {
 				t.Errorf("got %d bytes, text %v", len(got), utf8.ValidString(got))
 			}

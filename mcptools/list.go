@@ -89,55 +89,70 @@ func (t *Tools) listPrincipals(p listPrincipalsParams) work {
 	}
 }
 
-// listed returns the bundles that a namespace names, and the one of GLOBAL, as the relay shows them. All
-// are asked for at once; their order is that of their names.
+// listed returns the bundles that a namespace names, and the one of GLOBAL, as the relay shows them.
 func (t *Tools) listed(ctx context.Context, s Standing, namespace string) ([]json.RawMessage, error) {
-	configured, err := t.configured(s, namespace)
+	bundles, err := t.configured(s, namespace)
 	if err != nil {
 		return nil, err
 	}
-	listed := make([]json.RawMessage, len(configured)+1)
-	failures := make([]error, len(listed))
+	return gather(len(bundles)+1, func(i int) (json.RawMessage, error) {
+		if i == len(bundles) {
+			return listGlobal(ctx, s)
+		}
+		return t.listBundle(ctx, s, bundles[i])
+	})
+}
+
+// gather makes n calls at once and returns what they return, in order, or the first error in that order.
+func gather(n int, call func(i int) (json.RawMessage, error)) ([]json.RawMessage, error) {
+	results := make([]json.RawMessage, n)
+	failures := make([]error, n)
 	var wg sync.WaitGroup
-	ask := func(i int, list func() (json.RawMessage, error)) {
+	for i := range n {
 		wg.Go(func() {
 			failures[i] = catch(func() (err error) {
-				listed[i], err = list()
+				results[i], err = call(i)
 				return err
 			})
 		})
 	}
-	for i, bundle := range configured {
-		ask(i, func() (json.RawMessage, error) { return t.listBundle(ctx, s, bundle) })
-	}
-	ask(len(configured), func() (json.RawMessage, error) { return listGlobal(ctx, s) })
 	wg.Wait()
 	for _, err := range failures {
 		if err != nil {
 			return nil, err
 		}
 	}
-	return listed, nil
+	return results, nil
 }
 
 // configured reads the bundles that a namespace names.
 func (t *Tools) configured(s Standing, namespace string) ([]*Bundle, error) {
-	names := []string{namespace}
-	switch namespace {
-	case wire.NamespaceGlobal:
+	if namespace == wire.NamespaceGlobal {
 		return nil, nil
-	case allBundles:
-		all, err := t.cfg.Bundles.Names()
-		if err != nil {
-			return nil, err
-		}
-		names = all
-	case "":
-		if s.Bundle == "" {
-			return nil, refuse(CodeUnknownBundle, "this server has no bundle of its own: give namespace, or * for all bundles", nil)
-		}
-		names = []string{s.Bundle}
 	}
+	names, err := t.named(s, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return t.load(names)
+}
+
+// named returns the names of the bundles that are asked for: all of them, the one that is named, or the home
+// bundle for "".
+func (t *Tools) named(s Standing, name string) ([]string, error) {
+	switch {
+	case name == allBundles:
+		return t.cfg.Bundles.Names()
+	case name != "":
+		return []string{name}, nil
+	case s.Bundle != "":
+		return []string{s.Bundle}, nil
+	default:
+		return nil, refuse(CodeUnknownBundle, "this server has no bundle of its own: name one, or ask for all bundles", nil)
+	}
+}
+
+func (t *Tools) load(names []string) ([]*Bundle, error) {
 	bundles := make([]*Bundle, len(names))
 	for i, name := range names {
 		bundle, err := t.cfg.Bundles.Load(name)
@@ -152,7 +167,11 @@ func (t *Tools) configured(s Standing, namespace string) ([]*Bundle, error) {
 func (t *Tools) listBundle(ctx context.Context, s Standing, b *Bundle) (json.RawMessage, error) {
 	raw, err := askForBundle(ctx, s, b.Name)
 	if e := unavailable(err); e != nil && b.Name == s.Bundle {
-		return encode(t.homeBundleDown(b, e)), nil
+		down := downPrincipals{downBundle: t.homeBundleDown(b, e), Principals: []downPrincipal{}}
+		for _, m := range b.Members {
+			down.Principals = append(down.Principals, downPrincipal{downMember: downMemberOf(m)})
+		}
+		return encode(down), nil
 	}
 	return raw, err
 }
@@ -160,10 +179,13 @@ func (t *Tools) listBundle(ctx context.Context, s Standing, b *Bundle) (json.Raw
 func listGlobal(ctx context.Context, s Standing) (json.RawMessage, error) {
 	raw, err := askForBundle(ctx, s, wire.NamespaceGlobal)
 	if e := unavailable(err); e != nil {
-		return encode(downBundle{
-			ID: wire.NamespaceGlobal, State: "down",
-			StateReasonCode: CodeRelayUnavailable, StateReason: e.Error(),
-			RecentStartupFailures: []json.RawMessage{}, Principals: []downPrincipal{},
+		return encode(downPrincipals{
+			downBundle: downBundle{
+				ID: wire.NamespaceGlobal, State: "down",
+				StateReasonCode: CodeRelayUnavailable, StateReason: e.Error(),
+				RecentStartupFailures: []json.RawMessage{},
+			},
+			Principals: []downPrincipal{},
 		}), nil
 	}
 	return raw, err
@@ -186,38 +208,46 @@ func unavailable(err error) *relayclient.Error {
 	return nil
 }
 
-// downBundle is a bundle as it is shown while no relay hosts it.
+// downBundle is what is shown of a bundle while no relay hosts it, beside its members.
 type downBundle struct {
 	ID                    string            `json:"id"`
-	Hosted                bool              `json:"hosted"`
 	State                 string            `json:"state"`
 	StateReasonCode       string            `json:"state_reason_code"`
 	StateReason           string            `json:"state_reason"`
 	StartupFailureCount   int               `json:"startup_failure_count"`
 	RecentStartupFailures []json.RawMessage `json:"recent_startup_failures"`
-	Principals            []downPrincipal   `json:"principals"`
+}
+
+type downPrincipals struct {
+	downBundle
+	Hosted     bool            `json:"hosted"`
+	Principals []downPrincipal `json:"principals"`
 }
 
 type downPrincipal struct {
+	downMember
+	Ready bool `json:"ready"`
+}
+
+type downMember struct {
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`
 	Transport string `json:"transport"`
-	Ready     bool   `json:"ready"`
 }
 
-// homeBundleDown shows the home bundle from its configuration and its failure history.
+func downMemberOf(m Member) downMember {
+	return downMember{ID: m.ID, Name: m.Name, Transport: m.Transport}
+}
+
+// homeBundleDown shows the home bundle as its failure history does.
 func (t *Tools) homeBundleDown(b *Bundle, e *relayclient.Error) downBundle {
 	failures := append([]json.RawMessage{}, t.cfg.Bundles.StartupFailures(b.Name)...) // never null
 	down := downBundle{
 		ID: b.Name, State: "down", StateReasonCode: CodeRelayUnavailable, StateReason: e.Error(),
 		StartupFailureCount: len(failures), RecentStartupFailures: failures,
-		Principals: []downPrincipal{},
 	}
 	if e.IO == relayclient.NotFound {
 		down.StateReasonCode = "not_started"
-	}
-	for _, m := range b.Members {
-		down.Principals = append(down.Principals, downPrincipal{ID: m.ID, Name: m.Name, Transport: m.Transport})
 	}
 	return down
 }

@@ -58,13 +58,20 @@ func (p lookParams) check() error {
 	if err := checkTarget(p.TargetSession); err != nil {
 		return err
 	}
-	if p.Lines != nil && (p.Lines.value < 1 || p.Lines.value > maxLines) {
-		return refuse(CodeInvalidLines, fmt.Sprintf("lines must be from 1 to %d, not %s", maxLines, p.Lines.written),
-			map[string]any{"lines": p.Lines.written, "min": 1, "max": maxLines})
+	if err := checkLines(p.Lines); err != nil {
+		return err
 	}
 	if p.Offset != nil && p.Offset.value < 0 {
 		return refuse(CodeInvalidParams, "offset counts entries from the newest end: it must be 0 or more",
 			map[string]any{"field": "offset", "expected": "an integer of 0 or more", "got": p.Offset.written})
+	}
+	return nil
+}
+
+func checkLines(lines *whole) error {
+	if lines != nil && (lines.value < 1 || lines.value > maxLines) {
+		return refuse(CodeInvalidLines, fmt.Sprintf("lines must be from 1 to %d, not %s", maxLines, lines.written),
+			map[string]any{"lines": lines.written, "min": 1, "max": maxLines})
 	}
 	return nil
 }

@@ -85,13 +85,13 @@ func limitOf(tag string) *int64 {
 	return &n
 }
 
-// schema returns the schema of the arguments object.
-func (ps params) schema() schema {
+// schema returns the schema of the arguments object; open: others may be in it.
+func (ps params) schema(open bool) schema {
 	props := properties{}
 	for _, p := range ps {
 		props = append(props, property{p.name, p.schema})
 	}
-	return object(false, ps.required(), props)
+	return object(open, ps.required(), props)
 }
 
 func (ps params) required() []string {

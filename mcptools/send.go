@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux-go/wire"
@@ -54,18 +55,20 @@ func send() tool {
 }
 
 func (p sendParams) check() error {
+	return checkRecipients(p.Message, p.Targets, p.Broadcast, "session@bundle")
+}
+
+// checkRecipients refuses a message that says nothing or goes to nobody. name is how to name a session.
+func checkRecipients(message string, targets []text, broadcast bool, name string) error {
 	switch {
-	case strings.TrimSpace(p.Message) == "":
+	case strings.TrimSpace(message) == "":
 		return refuse(CodeInvalidArguments, "message is blank: say something", nil)
-	case p.Broadcast && len(p.Targets) > 0:
+	case broadcast && len(targets) > 0:
 		return refuse(CodeConflictingTargets, "broadcast reaches every session of the bundle: leave targets out, or broadcast", nil)
-	case !p.Broadcast && len(p.Targets) == 0:
+	case !broadcast && len(targets) == 0:
 		return refuse(CodeEmptyTargets, "nobody to send to: name targets (list shows them), or set broadcast to true", nil)
-	}
-	for _, target := range p.Targets {
-		if target == "" {
-			return refuse(CodeUnknownTarget, "a target is blank: name it as session@bundle (list shows them)", nil)
-		}
+	case slices.Contains(targets, ""):
+		return refuse(CodeUnknownTarget, fmt.Sprintf("a target is blank: name it by %s (list shows them)", name), nil)
 	}
 	return nil
 }

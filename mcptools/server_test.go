@@ -16,7 +16,7 @@ func TestServerSaysWhoItIs(t *testing.T) {
 			if info := result.ServerInfo; info.Name != "agentmux-mcp" || info.Title == "" || info.Version != "1.2.3" {
 				t.Errorf("server info: got %+v", info)
 			}
-			if want := instructions(associatedWith(s.relay)); result.Instructions != want {
+			if want := Surface08.instructions(associatedWith(s.relay)); result.Instructions != want {
 				t.Errorf("instructions:\n got %s\nwant %s", result.Instructions, want)
 			}
 			sameJSON(t, "capabilities", string(encode(result.Capabilities)), `{"tools":{}}`)

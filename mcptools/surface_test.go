@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentmux/agentmux-go/relayclient"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -41,8 +42,16 @@ func newSurface(t testing.TB, relay *fakeRelay, changes ...func(*Config)) *surfa
 	return s
 }
 
+// startRelay is the remedy of a relay that is not there.
+func startRelay(e *relayclient.Error) string {
+	if e.Kind != relayclient.Unavailable {
+		return ""
+	}
+	return "Start a relay with: agentmux host relay."
+}
+
 func associatedWith(relay Relay) Standing {
-	return Standing{Bundle: "demo", Session: "alpha", Relay: relay, Remedy: "Start a relay with: agentmux host relay."}
+	return Standing{Bundle: "demo", Session: "alpha", Relay: relay, Remedy: startRelay}
 }
 
 func standing(s Standing) func(context.Context) Standing {

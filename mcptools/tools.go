@@ -21,8 +21,11 @@ func New(cfg Config) *Tools {
 	if cfg.Inscribe == nil {
 		cfg.Inscribe = func(string, map[string]any) {}
 	}
-	t := &Tools{cfg: cfg, events: newEventLog(cfg.Inscribe)}
-	t.tools = t.catalogue()
+	if cfg.Surface == nil {
+		cfg.Surface = Surface08
+	}
+	t := &Tools{cfg: cfg, events: newEventLog(cfg.Inscribe, cfg.Surface.scope)}
+	t.tools = cfg.Surface.tools(t)
 	return t
 }
 
@@ -34,7 +37,7 @@ func (t *Tools) Server(ctx context.Context) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "agentmux-mcp", Title: "agentmux: work with other coding agents", Version: t.cfg.Version},
 		&mcp.ServerOptions{
-			Instructions: instructions(t.cfg.Standing(ctx)),
+			Instructions: t.cfg.Surface.instructions(t.cfg.Standing(ctx)),
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		})
 	for i := range t.tools {
@@ -58,7 +61,7 @@ func (t *tool) declaration() *mcp.Tool {
 			IdempotentHint:  t.hints.idempotent,
 			OpenWorldHint:   &openWorld,
 		},
-		InputSchema:  encode(t.envelope().schema()),
+		InputSchema:  encode(t.envelope().schema(t.open)),
 		OutputSchema: encode(object(true, nil, t.output)),
 	}
 }
@@ -145,7 +148,7 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 	if p, ok := errors.AsType[*panicError](err); ok {
 		t.printStack(tool.name, p)
 	}
-	refusal = refusalOf(err, standing)
+	refusal = t.cfg.Surface.refusalOf(err, standing)
 	ending(endingOf(err, refusal))
 	return nil, refusal
 }

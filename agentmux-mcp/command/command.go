@@ -65,6 +65,7 @@ const (
 	flagState         = "state-directory"
 	flagInscriptions  = "inscriptions-directory"
 	flagRepository    = "repository-root"
+	flagSurface       = "surface"
 	flagErrors        = "errors"
 	flagDemo          = "demo"
 	flagSocket        = "relay-socket"
@@ -133,6 +134,7 @@ func flags() []cli.Flag {
 		text(flagState, "`PATH` of the state root", "$AGENTMUX_STATE_DIRECTORY, "),
 		text(flagInscriptions, "`PATH` of the event log's root", "", "logs-directory"),
 		text(flagRepository, "`PATH` to find out bundle and session from, in place of the working directory", ""),
+		text(flagSurface, "`VERSION` of agentmux whose tools are served: 0.8 (its relay, and later ones), 0.5, or auto (that of the relay that is there)", ""),
 		text(flagErrors, "`FORM` of tool errors: protocol (JSON-RPC errors), result (tool results), or auto (by revision of MCP)", ""),
 		text(flagSocket, "`PATH` of the relay's socket, where it is not relay.sock in the state root", ""),
 		&cli.BoolFlag{Name: flagDemo, Usage: fmt.Sprintf("serve a sample relay that lives in this process [$%s]", variable(flagDemo))},
@@ -144,6 +146,7 @@ type options struct {
 	bundle, session, state, inscriptions, repository, socket string
 
 	configuration []string
+	surface       *surface // nil: that of the relay that is there
 	errors        mcptools.ErrorForm
 	demo          bool
 
@@ -197,6 +200,15 @@ func readOptions(c *cli.Context) (options, error) {
 		return o, fmt.Errorf("--%s must be auto, protocol or result, not %q", flagErrors, form)
 	}
 	o.errors = errorForm
+	if o.surface, ok = surfaceNamed(strings.TrimSpace(value(flagSurface))); !ok {
+		return o, fmt.Errorf("--%s must be 0.8, 0.5 or auto, not %q", flagSurface, value(flagSurface))
+	}
+	switch {
+	case o.demo && o.surface != surface08:
+		return o, fmt.Errorf("--%s has tools of 0.8 alone: leave out --%s", flagDemo, flagSurface)
+	case o.socket != "" && o.surface == nil:
+		return o, fmt.Errorf("--%s does not tell the version of its relay: give --%s 0.8 or 0.5", flagSocket, flagSurface)
+	}
 	if o.socket != "" {
 		absolute, err := filepath.Abs(o.socket)
 		if err != nil {

@@ -73,12 +73,14 @@ func (o options) config(ctx context.Context, stderr io.Writer) (cfg mcptools.Con
 			Environ:                  os.Environ(),
 			WorkingDirectory:         directory,
 		},
-		socket: o.socket,
-		stderr: stderr,
+		socket:  o.socket,
+		surface: o.surface,
+		stderr:  stderr,
 	}
 	r.Standing(ctx)
 	cfg = mcptools.Config{
 		Version:  version(),
+		Surface:  r.surface.tools,
 		Standing: r.Standing,
 		Bundles:  r,
 		Inscribe: r.Inscribe,

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -25,16 +26,17 @@ const relookPause = time.Second
 // A resident knows who this process is. What was wrong with that is looked at again when a call asks, so
 // that who mends it need not start the server anew. Once it is right it stays.
 type resident struct {
-	input  association.Input
-	socket string // "" is the one in the state root
-	stderr io.Writer
-	log    *inscriptions.Log // nil before the first look
+	input   association.Input
+	socket  string   // "" is the one in the state root
+	surface *surface // nil before the first look: that of the relay that is there
+	stderr  io.Writer
+	log     *inscriptions.Log // nil before the first look
 
 	mu       sync.Mutex
 	looked   time.Time // when association was found out; zero before the first time
 	found    association.Association
 	standing mcptools.Standing
-	client   *relayclient.Client // nil until there is a session to connect for
+	client   relay // nil until there is a session to connect for
 }
 
 // Standing returns who this process is.
@@ -54,6 +56,9 @@ func (r *resident) look(ctx context.Context) {
 	r.found = association.Resolve(context.WithoutCancel(ctx), r.input)
 	r.looked = time.Now()
 	a := r.found
+	if r.surface == nil {
+		r.surface = surfaceOf(a.Roots.State.Path, a.Bundle)
+	}
 	if r.log == nil {
 		r.log = inscriptions.New(a.Roots.Inscriptions.Path, r.stderr)
 	}
@@ -95,29 +100,45 @@ func text(r *mcptools.Refusal) string {
 
 // connect makes the client for the session. It dials when the first call needs it. r.mu is held.
 func (r *resident) connect() {
-	a := r.found
-	state := a.Roots.State
-	socket := r.socket
-	remedy := fmt.Sprintf("The socket comes from %s: check the path, and that what serves it runs.", r.input.Flag(flagSocket))
-	if socket == "" {
-		socket = filepath.Join(state.Path, "relay.sock")
-		remedy = fmt.Sprintf("Start a relay with: agentmux host relay --state-directory %s. The state directory comes from %s: if the relay uses another one, give it with --state-directory.",
-			state.Path, state.Source)
+	a, surface := r.found, r.surface
+	state := a.Roots.State.Path
+	socket := func(bundle string) string {
+		if r.socket != "" && bundle == a.Bundle {
+			return r.socket
+		}
+		return surface.socket(state, bundle)
 	}
-	credential := filepath.Join(state.Path, "bundles", a.Bundle, "sessions", a.Session, "identity.psk")
-	r.client = relayclient.New(relayclient.Config{
-		Socket:    socket,
-		Principal: wire.PrincipalID(a.Session, a.Bundle),
-		Token: relayclient.TokenFile(credential, func(text string) {
-			fmt.Fprintf(r.stderr, "agentmux-mcp: %s\n", text)
-		}),
-		Reconnecting: func(reason string) {
+	r.client = surface.connect(a.Session, a.Bundle, state, socket, listener{
+		reconnecting: func(reason string) {
 			r.log.Inscribe("mcp.relay.reconnecting", map[string]any{
 				"namespace": a.Bundle, "session_id": a.Session, "reason": reason,
 			})
 		},
+		warn: func(text string) { fmt.Fprintf(r.stderr, "agentmux-mcp: %s\n", text) },
 	})
-	r.standing.Relay, r.standing.Remedy = r.client, remedy
+	r.standing.Relay = r.client
+	r.standing.Remedy = func(e *relayclient.Error) string { return r.remedy(a, e) }
+}
+
+// remedy says what to do about a relay that gave no answer.
+func (r *resident) remedy(a association.Association, e *relayclient.Error) string {
+	if refusal, ok := errors.AsType[*wire.Error](e); ok && refusal.Code == mcptools.CodeInvalidArguments {
+		return fmt.Sprintf("The relay may be of another generation than the tools, which are for %s: choose those with %s.",
+			r.surface.relays, r.input.Flag(flagSurface))
+	}
+	if e.Kind != relayclient.Unavailable {
+		return ""
+	}
+	if r.socket != "" {
+		return fmt.Sprintf("The socket comes from %s: check the path, and that what serves it runs.", r.input.Flag(flagSocket))
+	}
+	state := a.Roots.State
+	if there := surfaceOf(state.Path, a.Bundle); there != r.surface && exists(there.socket(state.Path, a.Bundle)) {
+		return fmt.Sprintf("There is a relay of %s at %s: to use it, start this server with --%s %s.",
+			there.relays, there.socket(state.Path, a.Bundle), flagSurface, there.name)
+	}
+	return fmt.Sprintf("Start a relay with: agentmux host relay --state-directory %s. The state directory comes from %s: if the relay uses another one, give it with --state-directory.",
+		state.Path, state.Source)
 }
 
 // Inscribe appends to the event log. There must have been a first look.
