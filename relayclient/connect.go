@@ -53,7 +53,7 @@ func Ask(ctx context.Context, cfg Config, op wire.Operation) (*Reply, error) {
 	conn.fail(net.ErrClosed)
 	response, ok := answer.(*wire.ResponseFrame)
 	if !ok {
-		return nil, newError("receive", cfg.Socket, notThe("response", answer))
+		return nil, c.askError(ctx, &openError{"receive", notThe("response", answer)})
 	}
 	return replyOf(response)
 }
@@ -63,7 +63,8 @@ func (c *Client) askError(ctx context.Context, err *openError) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if refusal, ok := errors.AsType[*wire.Error](err); ok {
+	refusal, refused := errors.AsType[*wire.Error](err)
+	if _, passes := saturated(err); refused && !passes {
 		return refusal
 	}
 	e := c.connectError(err)
