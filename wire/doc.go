@@ -10,6 +10,9 @@
 // that this package does not know arrive as [UnknownFrame], [UnknownOperation] or [UnknownResponse].
 // Only what a frame cannot do without is required; [DecodeError] names the first thing that is missing.
 //
+// The types here are those of relay 0.8 and later. A [Vocabulary] is what one generation of relays has; that of relay
+// 0.5 is in package wire05.
+//
 // Secrets have the type [Secret], which every way of printing masks. Encode alone writes their text.
 // For that reason, and for Extra, frames are for Encode and Decode, not for encoding/json.
 package wire
