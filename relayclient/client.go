@@ -115,9 +115,9 @@ type Reply struct {
 // It waits for a connection, then for the answer, as long as [Dialect.Limit] allows. A connection that was lost before anything of the request was written is replaced and the call
 // goes on; once anything was written, op is never sent again.
 //
-// The error is a [*wire.Error] if the relay refused, or said why it hung up; an [*UnsupportedError] if it does
-// not know op; an [*Error] if no answer came; the cause of ctx if that ended first, in which case the answer is
-// dropped when it comes.
+// The error is a [*wire.Error] if the relay refused; an [*UnsupportedError] if it does not know op; a
+// [*FarewellError] if it hung up and said why; an [*Error] if no answer came otherwise; the cause of ctx if that
+// ended first, in which case the answer is dropped when it comes.
 func (c *Client) Do(ctx context.Context, namespace string, op wire.Operation) (*Reply, error) {
 	req := &request{id: newRequestID(), operation: op.OperationName(), limit: c.cfg.Dialect.Limit(op)}
 	frame := c.cfg.Dialect.Request(req.id, c.cfg.Principal, namespace, op)

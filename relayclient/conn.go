@@ -32,9 +32,15 @@ type conn struct {
 	opened     bool                                // first has been given its value
 	waiting    map[string]chan *wire.ResponseFrame // by request id; each takes one answer
 	unanswered []string                            // ids of requests, in the order in which they were written
-	farewell   *wire.Error                         // the last thing that the relay said to nobody
+	farewell   *farewell                           // the last thing that the relay said to nobody
 	silence    int                                 // requests that timed out since the relay was last heard
 	cause      error                               // what it died of; set before dead is closed
+}
+
+// A farewell is a refusal that answers no request. The relay hangs up after it, when it has answered what it still will.
+type farewell struct {
+	refusal *wire.Error
+	pending []string // ids of the requests that had no answer then, the oldest first
 }
 
 // A request is one that can be written to any connection.
@@ -140,7 +146,7 @@ func (c *conn) call(ctx context.Context, req *request) (*wire.ResponseFrame, err
 		return nil, context.Cause(ctx)
 	case <-timer.C:
 		c.timedOut(req.id)
-		e := newError("receive", c.socket, timeoutError(fmt.Sprintf("nothing came within %v", req.limit)))
+		e := newError("receive", c.socket, timeoutError(fmt.Sprintf("no answer came within %v", req.limit)))
 		e.Written = true
 		return nil, e
 	case <-c.dead:
@@ -166,13 +172,17 @@ func (c *conn) lostWritten(req *request) error {
 	defer c.mu.Unlock()
 	e := c.lost()
 	e.Written = true
-	switch {
-	case c.farewell == nil || e.Kind != Unavailable:
+	if c.farewell == nil || e.Kind != Unavailable {
 		return e
-	case c.farewell.Code != codeUnreadable:
-		return c.farewell
-	case c.unanswered[0] == req.id:
-		return &UnsupportedError{req.operation, c.farewell}
+	}
+	refusal := c.farewell.refusal
+	switch i := slices.Index(c.farewell.pending, req.id); {
+	case i < 0: // it was written after that
+		return e
+	case refusal.Code != codeUnreadable:
+		return &FarewellError{refusal}
+	case i == 0:
+		return &UnsupportedError{req.operation, refusal}
 	default:
 		e.Err = fmt.Errorf("the relay could not read another request: %w", c.cause)
 		return e
@@ -357,7 +367,7 @@ func (c *conn) answer(frame *wire.ResponseFrame) error {
 		}
 	case refused:
 		c.mu.Lock()
-		c.farewell = &refusal.Error
+		c.farewell = &farewell{&refusal.Error, slices.Clone(c.unanswered)}
 		c.mu.Unlock()
 		c.acknowledge(frame)
 	case frame.Bare && !c.acknowledge(frame):

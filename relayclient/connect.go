@@ -45,7 +45,7 @@ func Ask(ctx context.Context, cfg Config, op wire.Operation) (*Reply, error) {
 	conn, answer, err := c.open(ctx, opening{
 		op:    "receive",
 		frame: func(wire.Secret) wire.Frame { return &wire.RequestFrame{Request: op, Bare: true} },
-		late:  timeoutError(fmt.Sprintf("nothing came within %v", HelloTimeout)),
+		late:  timeoutError(fmt.Sprintf("no answer came within %v", HelloTimeout)),
 	})
 	if err != nil {
 		return nil, c.askError(ctx, err)

@@ -48,44 +48,66 @@ func TestHelloRefused(t *testing.T) {
 	}
 }
 
-// What passes by itself is tried again for a second, with pauses that grow, then reported as what it is.
-func TestConnectingIsTriedAgain(t *testing.T) {
-	tests := []struct{ name, script, want string }{
-		{"claim conflict", "serve\n" + hello + refusal("runtime_identity_claim_conflict"), "hello timeout TimedOut"},
-		{"connection limit", "serve\n" + hello + refusal("runtime_connection_limit_reached"), "hello timeout TimedOut"},
-		{"hang-up before the ack", "serve\n" + hello, "hello unavailable UnexpectedEof"},
+// A refusal that outlasts the budget says what is in the way, in words and in the relay's own.
+func TestRefusalThatLasts(t *testing.T) {
+	tests := []struct{ code, text string }{
+		{"runtime_identity_claim_conflict", "alpha@demo is connected elsewhere"},
+		{"runtime_connection_limit_reached", "the relay stayed full"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			play(t, test.script, func(t *testing.T, c *relayclient.Client, relay *relaytest.Relay) {
-				start := time.Now()
+		t.Run(test.code, func(t *testing.T) {
+			play(t, "serve\n"+hello+refusal(test.code), func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
 				_, err := c.Do(t.Context(), "", look("b"))
-				wantFailure(t, err, test.want)
-				if took := time.Since(start); took != relayclient.ConnectBudget {
-					t.Errorf("gave up after %v, want %v", took, relayclient.ConnectBudget)
+				for _, want := range []string{test.text, test.code + ": said the relay"} {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%v does not say %q", err, want)
+					}
 				}
 			})
 		})
 	}
 }
 
-func TestConflictNamesThePrincipal(t *testing.T) {
-	play(t, "serve\n"+hello+refusal("runtime_identity_claim_conflict"), func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
-		_, err := c.Do(t.Context(), "", look("b"))
-		for _, want := range []string{"alpha@demo is connected elsewhere", "runtime_identity_claim_conflict: said the relay"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%v does not say %q", err, want)
-			}
-		}
-	})
+func TestConnectingSucceedsWhenTheCauseHasPassed(t *testing.T) {
+	tests := []struct{ name, lines string }{
+		{"claim conflict", refusal("runtime_identity_claim_conflict")},
+		{"connection limit", refusal("runtime_connection_limit_reached")},
+		{"hang-up", ""},
+		{"hang-up inside the acknowledgement", "<< `{\"frame\":\"hello_`\n"},
+		{"each of them", refusal("runtime_identity_claim_conflict") + "connection\n" + hello + refusal("runtime_connection_limit_reached") + "connection\n" + hello},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, hello+test.lines+"connection\n"+hello+ack+ask+answerLook+"silence", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+				reply, err := c.Do(t.Context(), "", look("b"))
+				wantLook(t, reply, err)
+			})
+		})
+	}
 }
 
-func TestConnectingSucceedsWhenTheCauseHasPassed(t *testing.T) {
-	play(t, hello+refusal("runtime_identity_claim_conflict")+"connection\n"+hello+"connection\n"+hello+ack+ask+answerLook+"silence",
-		func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
-			reply, err := c.Do(t.Context(), "", look("b"))
-			wantLook(t, reply, err)
+// The acknowledgement counts, whatever comes before it, and also if it comes before the hello.
+func TestWhatComesBeforeTheAcknowledgement(t *testing.T) {
+	tests := []struct{ name, lines string }{
+		{"in pieces", hello + "<< `{\"frame\":\"hello_ack\",\"schema_ver`\npause 1s\n<< `sion\":\"1\",\"principal_id\":\"alpha@demo\"}`\npause 900ms\n<< \"\\r\\n\"\n"},
+		{"blank lines", hello + `<< "\r\n\n  \n"` + "\n" + ack},
+		{"events", hello + `<* 1000 {"frame":"event","event":{"event_type":"x"}}` + "\n" + ack},
+		{"an unknown kind of frame", hello + `< {"frame":"banner"}` + "\n" + ack},
+		{"an answer to nobody", hello + `< {"frame":"response","request_id":"x","response":{"kind":"error","error":{"code":"x"}}}` + "\n" + ack},
+		{"nothing, not even the hello", ack + hello},
+		{"nothing, and it comes again", hello + strings.Repeat(ack, 4)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, test.lines+ask+answerLook+next+"silence", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+				reply, err := c.Do(t.Context(), "", look("b"))
+				wantLook(t, reply, err)
+				if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+					t.Errorf("the next call failed: %v", err)
+				}
+			})
 		})
+	}
 }
 
 // dials is a Dial whose attempts end with the given errors, the last of them for ever.
@@ -170,6 +192,7 @@ func TestOneAttemptForAllCalls(t *testing.T) {
 			return nil, ctx.Err()
 		}})
 		defer c.Close()
+		start := time.Now()
 		failures := make(chan error)
 		for range 20 {
 			go func() {
@@ -180,8 +203,13 @@ func TestOneAttemptForAllCalls(t *testing.T) {
 		for range 20 {
 			wantFailure(t, <-failures, "connect timeout TimedOut")
 		}
-		if len(attempts) != 1 {
-			t.Errorf("%d attempts", len(attempts))
+		if took := time.Since(start); len(attempts) != 1 || took != relayclient.HelloTimeout {
+			t.Errorf("%d attempts in %v", len(attempts), took)
+		}
+		_, err := c.Do(t.Context(), "", look("b"))
+		wantFailure(t, err, "connect timeout TimedOut")
+		if len(attempts) != 2 {
+			t.Errorf("the next call made %d attempts", len(attempts)-1)
 		}
 	})
 }

@@ -8,8 +8,12 @@
 //
 // A failure is one of two types. [*wire.Error]: the relay answered, and the answer is no. [*Error]: no
 // answer came; [Error.Kind] says what that means and [Error.Written] whether the request may have taken
-// effect all the same. A request is never written twice. A caller's own cancellation comes back as the
-// cause of its context.
+// effect all the same. Two more wrap a wire.Error that was no answer: an [*UnsupportedError] is what the relay
+// said of a request that it could not read, a [*FarewellError] what it said before it hung up. A request is
+// never written twice. A caller's own cancellation comes back as the cause of its context.
+//
+// A [Dialect] is how a generation of relays is spoken to. The one that is used unless another is given is that of
+// relay 0.8 and later; package relay05 has the other.
 //
 // The protocol is described in PROTOCOL.md of package wire.
 package relayclient

@@ -87,6 +87,18 @@ func (e *UnsupportedError) Error() string {
 
 func (e *UnsupportedError) Unwrap() error { return e.Refusal }
 
+// A FarewellError means that the relay hung up before it answered a request, and said why. Whether the request took
+// effect is unknown.
+type FarewellError struct {
+	Refusal *wire.Error // what the relay said
+}
+
+func (e *FarewellError) Error() string {
+	return fmt.Sprintf("the relay hung up before it answered (whether the request took effect is unknown): %v", e.Refusal)
+}
+
+func (e *FarewellError) Unwrap() error { return e.Refusal }
+
 // newError classifies cause.
 func newError(op, socket string, cause error) *Error {
 	// The path is in Socket already; the network's error would say it again.

@@ -1,6 +1,8 @@
 package relayclient_test
 
 import (
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,4 +73,55 @@ func TestEventsAreReadWhileIdle(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Events leave nothing behind, however many come: neither while nobody calls, nor while a call waits for its answer, nor
+// with a subscriber that does not receive.
+func TestEventsTakeNoMemory(t *testing.T) {
+	const floods, slack = 4, 1 << 20
+	flood := `<* 8000 {"frame":"event","event":{"event_type":"incoming_message","payload":{"body":"` + strings.Repeat("x", 1000) + `"}}}
+		pause 1s
+	` // 8 MB
+	tests := []struct{ name, before, after string }{
+		{"idle", "", strings.Repeat(flood, floods)},
+		{"before an answer", strings.Repeat(flood, floods), ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, hello+ack+ask+test.before+answerLook+test.after+next+"silence", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+				events := c.Subscribe(10)
+				first := make(chan error, 1)
+				go func() {
+					_, err := c.Do(t.Context(), "", look("b"))
+					first <- err
+				}()
+				var heaps []uint64
+				for range floods {
+					<-time.After(500 * time.Millisecond)
+					heaps = append(heaps, heap())
+					<-time.After(500 * time.Millisecond)
+				}
+				if grown := slices.Max(heaps) - slices.Min(heaps); grown > slack {
+					t.Errorf("the heap varied by %d bytes: %d", grown, heaps)
+				}
+				if err := <-first; err != nil {
+					t.Error(err)
+				}
+				if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+					t.Errorf("the next call failed: %v", err)
+				}
+				if n := events.Arrived(); n != floods*8000 {
+					t.Errorf("%d events arrived, want %d", n, floods*8000)
+				}
+			})
+		})
+	}
+}
+
+// heap is the memory in use, in bytes.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -3,6 +3,8 @@ package relayclient_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -10,18 +12,25 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
+	"unicode/utf8"
 
 	"github.com/agentmux/agentmux-go/relayclient"
 	"github.com/agentmux/agentmux-go/relayclient/relaytest"
 	"github.com/agentmux/agentmux-go/wire"
 )
 
-// requests counts the requests that the relay got.
-func requests(relay *relaytest.Relay) int {
-	n := 0
+// submissions counts the requests that reached the relay whole, by operation.
+func submissions(t *testing.T, relay *relaytest.Relay) map[string]int {
+	t.Helper()
+	n := make(map[string]int)
 	for _, line := range relay.Received() {
-		if strings.Contains(line.Text, `"frame":"request"`) {
-			n++
+		frame, err := wire.Decode([]byte(line.Text))
+		if err != nil {
+			continue // torn: the client hung up inside it
+		}
+		if request, ok := frame.(*wire.RequestFrame); ok {
+			n[request.Request.OperationName()]++
 		}
 	}
 	return n
@@ -57,35 +66,59 @@ func TestLostConnectionIsReplacedSilently(t *testing.T) {
 	}
 }
 
-// What was sent is never sent again, however the relay fails to answer. The next call gets a new connection.
+// What was sent is never sent again, however the relay fails to answer, and however long one waits. The next call
+// works, on the same connection if that can still be used.
 func TestNothingIsSentTwice(t *testing.T) {
-	tests := []struct{ name, fault, want string }{
-		{"hang-up after the request", "hangup", "receive unavailable UnexpectedEof written"},
-		{"hang-up inside the answer", "<< `{\"frame\":\"resp`\nhangup", "receive unavailable UnexpectedEof written"},
-		{"goodbye", refusal("runtime_bundle_unloaded") + "hangup", "refused runtime_bundle_unloaded"},
-		{"request that the relay can't parse", refusal("validation_invalid_arguments") + "hangup", "refused validation_invalid_arguments"},
-		{"not JSON", "<< \"{bad\\n\"\nsilence", "receive unexpected InvalidData written"},
-		{"no object", "<< \"[]\\n\"\nsilence", "receive unexpected InvalidData written"},
-		{"answer without its keys", `< {"frame":"response","request_id":"$id","response":{"kind":"look"}}` + "\nsilence", "receive unexpected InvalidData written"},
-		{"answer that is null", `< {"frame":"response","request_id":"$id","response":null}` + "\nsilence", "receive unexpected InvalidData written"},
-		{"answer without a kind", `< {"frame":"response","request_id":"$id","response":{}}` + "\nsilence", "receive unexpected InvalidData written"},
-		{"answer with a wrong type", `< {"frame":"response","request_id":"$id","response":{"kind":"look","snapshot_format":"lines","snapshot_lines":"x"}}` + "\nsilence", "receive unexpected InvalidData written"},
-		{"answer over the cap", "<<* 300 \"1234\"\n<< \"\\n\"\nsilence", "receive unexpected InvalidData written"},
-		{"a line that never ends", "<<* 300 \"1234\"\nsilence", "receive unexpected InvalidData written"},
-		{"nesting without end", "<<* 500 \"[\"\n<< \"\\n\"\nsilence", "receive unexpected InvalidData written"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			playAs(t, relayclient.Config{MaxFrame: 1000}, hello+ack+ask+test.fault+"\nconnection\n"+hello+ack+ask+answerLook+"silence",
-				func(t *testing.T, c *relayclient.Client, relay *relaytest.Relay) {
-					_, err := c.Do(t.Context(), "", look("b"))
-					wantFailure(t, err, test.want)
-					reply, err := c.Do(t.Context(), "", look("b"))
-					wantLook(t, reply, err)
-					if n := requests(relay); n != 2 {
-						t.Errorf("the relay got %d requests for 2 calls", n)
+	for _, fault := range faults {
+		for _, effect := range effects {
+			t.Run(fault.name+"/"+effect.op.OperationName(), func(t *testing.T) {
+				cfg := relayclient.Config{MaxFrame: maxFrame}
+				playAs(t, cfg, effect.script(fault), func(t *testing.T, c *relayclient.Client, relay *relaytest.Relay) {
+					_, err := c.Do(t.Context(), "", effect.op)
+					wantFailure(t, err, fault.want)
+					synctest.Wait() // a hang-up after the answer is another call's loss until it is noticed
+					if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+						t.Errorf("the next call failed: %v", err)
+					}
+					<-time.After(time.Hour)
+					want := map[string]int{effect.op.OperationName(): 1, "choices_list": 1}
+					if got := submissions(t, relay); !maps.Equal(got, want) {
+						t.Errorf("the relay was asked for %v, want %v", got, want)
 					}
 				})
+			})
+		}
+	}
+}
+
+// A request is not sent at all to a relay that does not accept the hello. The next call says hello again.
+func TestNothingIsSentBeforeTheHelloIsAccepted(t *testing.T) {
+	for _, fault := range helloFaults() {
+		t.Run(fault.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faulty := relaytest.InMemory(t, "serve\n"+hello+fault.lines)
+				healthy := relaytest.InMemory(t, hello+ack+next+"silence")
+				relay := faulty
+				c := relayclient.New(relayclient.Config{
+					Socket: "/run/relay.sock", Principal: "alpha@demo", MaxFrame: maxFrame,
+					Dial: func(ctx context.Context, socket string) (net.Conn, error) { return relay.Dial(ctx, socket) },
+				})
+				defer c.Close()
+				start := time.Now()
+				_, err := c.Do(t.Context(), "", effects[0].op)
+				wantFailure(t, err, fault.want)
+				if took := time.Since(start); took != fault.after {
+					t.Errorf("it failed after %v, want %v", took, fault.after)
+				}
+				<-time.After(time.Hour)
+				relay = healthy
+				if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+					t.Errorf("the next call failed: %v", err)
+				}
+				if got := submissions(t, faulty); len(got) > 0 {
+					t.Errorf("the relay was asked for %v", got)
+				}
+			})
 		})
 	}
 }
@@ -98,19 +131,118 @@ func TestAnswerAfterAGoodbyeCounts(t *testing.T) {
 	})
 }
 
+// An answer comes whole, wherever it is cut: inside a number, a character, an escape, or before the newline.
 func TestAnswersInAnyPieces(t *testing.T) {
-	tests := []struct{ name, pieces string }{
-		{"inside a number and a character", "<< `{\"frame\":\"response\",\"request_id\":\"$id\",\"response\":{\"kind\":\"look\",\"n\":12`\npause 500ms\n<< `34,\"snapshot_format\":\"lines\",\"snapshot_lines\":[\"`\npause 500ms\n<< \"\\xe2\\x82\"\npause 500ms\n<< \"\\xac\"\npause 1s\n<< `\"]}}`\npause 1s\n<< \"\\n\"\n"},
-		{"CRLF and blank lines", "<< \"\\n\\r\\n  \\n\"\n<< `{\"frame\":\"response\",\"request_id\":\"$id\",\"response\":{\"kind\":\"look\",\"snapshot_format\":\"lines\",\"snapshot_lines\":[\"€\"]}}`\n<< \"\\r\\n\"\n"},
-		{"after what means nothing", "< {\"frame\":\"banner\",\"x\":[]}\n< {\"frame\":\"hello_ack\",\"schema_version\":\"9\",\"principal_id\":\"x\"}\n<* 1000 {\"frame\":\"event\",\"event\":{\"event_type\":\"x\"}}\n< {\"frame\":\"response\",\"request_id\":\"$id\",\"response\":{\"kind\":\"look\",\"snapshot_format\":\"lines\",\"snapshot_lines\":[\"€\"]}}\n"},
+	const (
+		before   = `{"frame":"response","request_id":"`
+		response = `{"kind":"look","n":[12345,null],"snapshot_format":"lines","snapshot_lines":["€\u20ac\ud83d\ude00"]}`
+		after    = `","response":` + response + "}\r\n"
+	)
+	cuts := len(before+after) + 36 // the id, a UUID
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		say := func(piece string) {
+			if _, err := io.WriteString(theirs, piece); err != nil {
+				t.Error(err)
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		lines := wire.NewLineReader(theirs, 0)
+		read := func() wire.Frame {
+			line, err := lines.ReadLine()
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame, err := wire.Decode(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return frame
+		}
+		c := relayclient.New(relayclient.Config{
+			Principal: "alpha@demo",
+			Dial:      func(context.Context, string) (net.Conn, error) { return ours, nil },
+		})
+		defer c.Close()
+		for cut := range cuts {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				reply, err := c.Do(t.Context(), "", look("b"))
+				if err != nil || string(reply.Raw) != response {
+					t.Errorf("cut at %d: got %+v, %v", cut, reply, err)
+				}
+			}()
+			if cut == 0 {
+				read()
+				say(`{"frame":"hello_ack","schema_version":"1","principal_id":"alpha@demo"}` + "\n")
+			}
+			answer := before + read().(*wire.RequestFrame).RequestID + after
+			if cut > 0 {
+				say(answer[:cut])
+				say(answer[cut:])
+			} else {
+				for _, b := range []byte(answer) {
+					say(string([]byte{b}))
+				}
+			}
+			<-done
+		}
+	})
+}
+
+// What comes beside an answer, in one write with it or not, changes nothing about it.
+func TestAnswersAmongOtherLines(t *testing.T) {
+	const answer = `{"frame":"response","request_id":"$id","response":{"kind":"look","snapshot_format":"lines","snapshot_lines":["€"]}}`
+	tests := []struct{ name, lines string }{
+		{"blank lines", "<< \"\\n\\r\\n  \\n\"\n< " + answer + "\n"},
+		{"an unknown kind of frame", `< {"frame":"banner","x":[]}` + "\n< " + answer + "\n"},
+		{"more acknowledgements", `<* 3 {"frame":"hello_ack","schema_version":"9","principal_id":"x"}` + "\n< " + answer + "\n"},
+		{"events", `<* 1000 {"frame":"event","event":{"event_type":"x"}}` + "\n< " + answer + "\n"},
+		{"an answer to another request", `< {"frame":"response","request_id":"x","response":{"kind":"raww","status":"queued"}}` + "\n< " + answer + "\n"},
+		{"an answer without an id", `< {"frame":"response","response":{"kind":"raww","status":"queued"}}` + "\n< " + answer + "\n"},
+		{"an answer with an id that is none", `< {"frame":"response","request_id":["$id"],"response":{"kind":"raww","status":"queued"}}` + "\n< " + answer + "\n"},
+		{"a refusal of another request", `< {"frame":"response","request_id":"x","response":{"kind":"error","error":{"code":"validation_x"}}}` + "\n< " + answer + "\n"},
+		{"all of it at once", "<< " + strconv.Quote("\r\n"+`{"frame":"event","event":{"event_type":"x"}}`+"\n"+`{"frame":"response","request_id":"x","response":{"kind":"raww","status":"queued"}}`+"\n"+answer+"\n"+`{"frame":"banner"}`+"\n\n"+answer+"\n") + "\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			play(t, hello+ack+ask+test.pieces+"silence", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+			play(t, hello+ack+ask+test.lines+next+"silence", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
 				reply, err := c.Do(t.Context(), "", look("b"))
 				wantLook(t, reply, err)
 				if got := reply.Response.(*wire.LookResponse).SnapshotLines[0]; got != "€" {
 					t.Errorf("got %q", got)
+				}
+				if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+					t.Errorf("the next call failed: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What a terminal shows comes through: control characters as they are, and U+FFFD for what is no text.
+func TestTextOfAnAnswer(t *testing.T) {
+	tests := []struct{ name, said, want string }{
+		{"NUL", `\u0000`, "\x00"},
+		{"escape sequence", `\u001b[1m`, "\x1b[1m"},
+		{"line separators", `\u2028` + "\u2029", "\u2028\u2029"},
+		{"character beyond the basic plane", `\ud83d\ude00` + "😀", "😀😀"},
+		{"lone surrogates", `\ud83d \ude00\ud83d`, "\uFFFD \uFFFD\uFFFD"},
+		{"invalid UTF-8", "a\xff\xfeb\xe2\x82", "a\uFFFDb\uFFFD"},
+		{"an encoded surrogate", "\xed\xa0\xbd", "\uFFFD"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answer := `{"frame":"response","request_id":"$id","response":{"kind":"look","snapshot_format":"lines","snapshot_lines":["` + test.said + `"]}}` + "\n"
+			play(t, hello+ack+ask+"<< "+strconv.Quote(answer)+"\n"+next+"silence", func(t *testing.T, c *relayclient.Client, _ *relaytest.Relay) {
+				reply, err := c.Do(t.Context(), "", look("b"))
+				wantLook(t, reply, err)
+				if got := reply.Response.(*wire.LookResponse).SnapshotLines[0]; got != test.want || !utf8.Valid(reply.Raw) {
+					t.Errorf("got %q in %q, want %q", got, reply.Raw, test.want)
+				}
+				if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
+					t.Errorf("the next call failed: %v", err)
 				}
 			})
 		})

@@ -1,14 +1,23 @@
 package relayclient
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agentmux/agentmux-go/relayclient/relaytest"
+	"github.com/agentmux/agentmux-go/wire"
 )
 
 // shortDir is a directory whose path leaves room in a socket address.
@@ -190,4 +199,158 @@ func TestTokenFileIsReadAnew(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+}
+
+// A relay that accepts nobody, because it hangs or was stopped, may do so again: connecting is worth another try.
+func TestFullBacklog(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a full backlog refuses connections")
+	}
+	path := filepath.Join(shortDir(t), "relay.sock")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	check(t, err)
+	defer syscall.Close(fd)
+	check(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}))
+	check(t, syscall.Listen(fd, 0))
+	first, err := dialTrusted(t.Context(), path)
+	check(t, err)
+	defer first.Close()
+	second, err := dialTrusted(t.Context(), path)
+	if err == nil {
+		_ = second.Close()
+		t.Fatal("the backlog is longer than it was to be")
+	}
+	if !errors.Is(err, syscall.EAGAIN) || !transient(err) {
+		t.Errorf("got %v, which is not tried again", err)
+	}
+}
+
+// A relay that does not read fills the socket's buffer. The answers that it gives meanwhile arrive, calls that give up
+// are not held up, and what was begun is written once, when the relay reads again.
+func TestFullSocketBuffer(t *testing.T) {
+	socket := filepath.Join(shortDir(t), "relay.sock")
+	l, err := net.Listen("unix", socket)
+	check(t, err)
+	defer l.Close()
+	c := New(Config{Socket: socket, Principal: "alpha@demo"})
+	defer c.Close()
+	ask := func(ctx context.Context, target string) <-chan error {
+		result := make(chan error, 1)
+		go func() {
+			_, err := c.Do(ctx, "", &wire.Look{RequesterSession: "alpha", TargetSession: target})
+			result <- err
+		}()
+		return result
+	}
+	waiting := ask(t.Context(), "waiting")
+	stream, err := l.Accept()
+	check(t, err)
+	defer stream.Close()
+	r := bufio.NewReader(stream)
+	read := func() (id, target string) {
+		t.Helper()
+		line, err := r.ReadBytes('\n')
+		check(t, err)
+		frame, err := wire.Decode(line)
+		check(t, err)
+		request, ok := frame.(*wire.RequestFrame)
+		if !ok {
+			return "", ""
+		}
+		return request.RequestID, request.Request.(*wire.Look).TargetSession
+	}
+	answer := func(id string) {
+		t.Helper()
+		_, err := fmt.Fprintf(stream, `{"frame":"response","request_id":%q,"response":{"kind":"look","snapshot_format":"x"}}`+"\n", id)
+		check(t, err)
+	}
+	read()
+	_, err = io.WriteString(stream, `{"frame":"hello_ack","schema_version":"1","principal_id":"alpha@demo"}`+"\n")
+	check(t, err)
+	id, _ := read()
+
+	gone := errors.New("the client went away")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	large := strings.Repeat("x", 4<<20) // more than a socket buffers
+	begun := ask(ctx, large)
+	_, err = r.Peek(1)
+	check(t, err)
+	queued := ask(ctx, "queued")
+	answer(id)
+	if err := <-waiting; err != nil {
+		t.Errorf("the call that waited for its answer failed: %v", err)
+	}
+	cancel(gone)
+	for _, result := range []<-chan error{begun, queued} {
+		if err := <-result; err != gone {
+			t.Errorf("a call that was given up ended with %v", err)
+		}
+	}
+
+	last := ask(t.Context(), "last")
+	if _, target := read(); target != large {
+		t.Errorf("the request that was begun came as %d bytes", len(target))
+	}
+	id, target := read()
+	answer(id)
+	if err := <-last; err != nil || target != "last" {
+		t.Errorf("the request for %q came next, and the call ended with %v", target, err)
+	}
+
+	begun = ask(t.Context(), large)
+	_, err = r.Peek(1)
+	check(t, err)
+	c.Close()
+	if e, ok := errors.AsType[*Error](<-begun); !ok || e.IO != NotConnected || !e.Written {
+		t.Errorf("closed while it wrote, the call ended with %v", e)
+	}
+	rest, err := io.ReadAll(r)
+	check(t, err)
+	if bytes.Contains(rest, []byte("\n")) {
+		t.Error("something was sent after the client was closed")
+	}
+}
+
+// A connection is kept while it lives, also when another relay has taken the path of its socket. Once it has ended, that
+// other one is connected to.
+func TestReplacedSocket(t *testing.T) {
+	const played = `
+		> {"frame":"hello","schema_version":"1","principal_id":"alpha@demo","identity_token":"socket-trust"}
+		< {"frame":"hello_ack","schema_version":"1","principal_id":"alpha@demo"}
+		> {"frame":"request","request_id":"$1","request":{"operation":"send","message":"RELAY 1","...":""}}
+		< {"frame":"response","request_id":"$1","response":{"kind":"send","results":[]}}
+		> {"frame":"request","request_id":"$2","request":{"operation":"send","message":"RELAY 2","...":""}}
+		< {"frame":"response","request_id":"$2","response":{"kind":"send","results":[]}}
+		silence`
+	dir := shortDir(t)
+	socket := filepath.Join(dir, "relay.sock")
+	// Not made in its place: a listener that is closed removes what is at the path that it was made at.
+	serve := func(name string) *relaytest.Relay {
+		script, err := relaytest.Parse(name, []byte(strings.ReplaceAll(played, "RELAY", name)))
+		check(t, err)
+		relay, err := relaytest.Listen(filepath.Join(dir, name), script)
+		check(t, err)
+		check(t, os.Rename(relay.Socket(), socket))
+		return relay
+	}
+	var reasons []string
+	c := New(Config{Socket: socket, Principal: "alpha@demo", Reconnecting: func(reason string) { reasons = append(reasons, reason) }})
+	defer c.Close()
+	send := func(message string) {
+		t.Helper()
+		_, err := c.Do(t.Context(), "", &wire.Send{RequesterSession: "alpha", Message: message})
+		check(t, err)
+	}
+	first := serve("first")
+	send("first 1")
+	second := serve("second")
+	send("first 2")
+	check(t, first.Close())
+	send("second 1")
+	send("second 2")
+	if !slices.Equal(reasons, []string{"eof"}) {
+		t.Errorf("connected anew for %q", reasons)
+	}
+	c.Close()
+	check(t, second.Close())
 }

@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		listenAsStranger(path)
 		return
 	}
+	if path := os.Getenv(playedSocket); path != "" {
+		playScript(path)
+		return
+	}
 	os.Exit(m.Run())
 }
 

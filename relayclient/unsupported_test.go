@@ -33,7 +33,7 @@ hangup
 					}
 					reply, err := c.Do(t.Context(), "", look("b"))
 					wantLook(t, reply, err)
-					if n := requests(relay); n != 2 {
+					if n := submissions(t, relay)["look"]; n != 2 {
 						t.Errorf("the relay got %d requests for 2 calls", n)
 					}
 				})

@@ -86,13 +86,12 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Description: "A coding agent's MCP client starts this command; nothing needs to be set up where it runs in a session's directory.\n" +
 			"Flags outrank variables, variables outrank the repository's overrides file, and what is not given is found out.",
 		// Writer takes what was asked for: help and version. Usage errors are ours to report.
-		Writer:                    stdout,
-		ErrWriter:                 stderr,
-		OnUsageError:              onUsageError,
-		ExitErrHandler:            func(*cli.Context, error) {},
-		HideHelpCommand:           true,
-		DisableSliceFlagSeparator: true,
-		Flags:                     flags(),
+		Writer:          stdout,
+		ErrWriter:       stderr,
+		OnUsageError:    onUsageError,
+		ExitErrHandler:  func(*cli.Context, error) {},
+		HideHelpCommand: true,
+		Flags:           flags(),
 		Action: func(c *cli.Context) error {
 			if stray := c.Args().First(); stray != "" {
 				return &usageError{fmt.Errorf("unexpected argument %q", stray)}
@@ -126,8 +125,8 @@ func flags() []cli.Flag {
 	return []cli.Flag{
 		text(flagBundle, "`NAME` of the home bundle", "$AGENTMUX_BUNDLE, ", "bundle-name"),
 		text(flagSession, "`NAME` of the sender session", "$AGENTMUX_SESSION, "),
-		&cli.StringSliceFlag{
-			Name: flagConfiguration, Aliases: []string{"configuration-directory"},
+		&cli.GenericFlag{
+			Name: flagConfiguration, Aliases: []string{"configuration-directory"}, Value: new(paths),
 			Usage: fmt.Sprintf("`PATH` of a configuration root; of several the first that has a file wins [$AGENTMUX_CONFIGURATION_DIRECTORY, $%s]",
 				variable(flagConfiguration)),
 		},
@@ -140,6 +139,26 @@ func flags() []cli.Flag {
 		&cli.BoolFlag{Name: flagDemo, Usage: fmt.Sprintf("serve a sample relay that lives in this process [$%s]", variable(flagDemo))},
 	}
 }
+
+// paths is the value of a flag that may be given again. It keeps each path as it is, where that of a
+// [cli.StringSliceFlag] takes off outer blanks and replaces bytes that are no UTF-8.
+type paths []string
+
+// sameAgain is what cli sets the value to for each further name of the flag: what Serialize returned. As the names
+// share the value, there is nothing to do. No argument can hold a NUL.
+const sameAgain = "\x00"
+
+func (p *paths) Set(path string) error {
+	if path != sameAgain {
+		*p = append(*p, path)
+	}
+	return nil
+}
+
+func (p *paths) String() string { return strings.Join(*p, string(filepath.ListSeparator)) }
+
+// Serialize makes p a [cli.Serializer].
+func (p *paths) Serialize() string { return sameAgain }
 
 // options are the command line and its environment.
 type options struct {
@@ -178,7 +197,7 @@ func readOptions(c *cli.Context) (options, error) {
 		inscriptions:  value(flagInscriptions),
 		repository:    value(flagRepository),
 		socket:        value(flagSocket),
-		configuration: c.StringSlice(flagConfiguration),
+		configuration: *c.Generic(flagConfiguration).(*paths),
 		demo:          c.Bool(flagDemo),
 		variables:     variables,
 	}

@@ -35,12 +35,15 @@ func serve(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if o.demo {
 		configure = o.demoConfig
 	}
-	cfg, end := configure(ctx, stderr)
 	ended := make(chan error, 1)
-	go func() { ended <- converse(ctx, cfg, stdin, stdout) }()
+	go func() {
+		cfg, end := configure(ctx, stderr)
+		err := converse(ctx, cfg, stdin, stdout)
+		end()
+		ended <- err
+	}()
 	select {
 	case err := <-ended:
-		end()
 		return err
 	case s := <-signals:
 		// What is under way is abandoned: a stream that is blocked would keep the process for good.

@@ -33,7 +33,8 @@ type resident struct {
 	log     *inscriptions.Log // nil before the first look
 
 	mu       sync.Mutex
-	looked   time.Time // when association was found out; zero before the first time
+	looking  bool      // while a call finds out the association
+	looked   time.Time // when that was last done; zero before the first time
 	found    association.Association
 	standing mcptools.Standing
 	client   relay // nil until there is a session to connect for
@@ -43,19 +44,19 @@ type resident struct {
 func (r *resident) Standing(ctx context.Context) mcptools.Standing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.client == nil && time.Since(r.looked) >= relookPause {
+	if r.client == nil && !r.looking && time.Since(r.looked) >= relookPause {
 		r.look(ctx)
 	}
 	return r.standing
 }
 
-// look finds out who this process is. r.mu is held.
+// look finds out who this process is. r.mu is held, but not while that takes: other calls go by what is known.
 func (r *resident) look(ctx context.Context) {
+	r.looking = true
+	defer func() { r.looking = false }()
+	a := r.resolve(ctx)
 	before, first := r.standing, r.looked.IsZero()
-	// A call that is cancelled must not leave half an answer for the others.
-	r.found = association.Resolve(context.WithoutCancel(ctx), r.input)
-	r.looked = time.Now()
-	a := r.found
+	r.found, r.looked = a, time.Now()
 	if r.surface == nil {
 		r.surface = surfaceOf(a.Roots.State.Path, a.Bundle)
 	}
@@ -74,6 +75,14 @@ func (r *resident) look(ctx context.Context) {
 	if a.Fault != nil {
 		fmt.Fprintf(r.stderr, "agentmux-mcp: %s\n", printable(a.Fault.Error()))
 	}
+}
+
+// resolve finds the association out, without r.mu, which is held before and after.
+func (r *resident) resolve(ctx context.Context) association.Association {
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	// A call that is cancelled must not leave half an answer for the others.
+	return association.Resolve(context.WithoutCancel(ctx), r.input)
 }
 
 // printable keeps text on one line. A fault can quote paths and files of a repository that anybody made.

@@ -314,6 +314,65 @@ func TestGitRunsNothing(t *testing.T) {
 	}
 }
 
+// Nor is what the environment has git run, as that of a hook, of a client or of somebody who debugs git may. What git
+// itself can't work with is no repository.
+func TestGitVariablesThatNamePrograms(t *testing.T) {
+	root := temporary(t)
+	repository(t, root+"/demo")
+	directory(t, root+"/demo/src")
+	planted := program(t, root+"/planted/git-rev-parse", "touch "+root+"/ran")
+	for _, tt := range []struct {
+		name    string
+		environ []string
+		want    guessed
+	}{
+		{"programs", []string{
+			"GIT_PAGER=" + planted, "GIT_EDITOR=" + planted, "GIT_SEQUENCE_EDITOR=" + planted, "GIT_SSH=" + planted,
+			"GIT_SSH_COMMAND=" + planted, "GIT_ASKPASS=" + planted, "GIT_EXTERNAL_DIFF=" + planted, "GIT_PROXY_COMMAND=" + planted,
+		}, guessed{"demo", "demo"}},
+		{"programs of git", []string{"GIT_EXEC_PATH=" + root + "/planted"}, guessed{"demo", "demo"}},
+		{"configuration", []string{
+			"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=alias.rev-parse", "GIT_CONFIG_VALUE_0=!" + planted,
+			"GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=" + planted,
+		}, guessed{"demo", "demo"}},
+		{"configuration of another worktree", []string{"GIT_CONFIG_PARAMETERS='core.worktree'='" + root + "' 'core.bare'='true'"},
+			guessed{"demo", "demo"}},
+		{"configuration that is none", []string{"GIT_CONFIG_COUNT=x"}, guessed{"src", "src"}},
+		{"traces", []string{"GIT_TRACE=1", "GIT_TRACE_SETUP=1", "GIT_TRACE2=1", "GIT_TRACE2_EVENT=1"}, guessed{"demo", "demo"}},
+		{"namespace and prefix", []string{"GIT_NAMESPACE=other", "GIT_PREFIX=other/"}, guessed{"demo", "demo"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := association.Input{WorkingDirectory: root + "/demo/src", Environ: append(slices.Clone(quietGit), tt.environ...)}
+			if got := guess(t, in); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if _, err := os.Stat(root + "/ran"); err == nil {
+				t.Error("a planted program was run")
+			}
+		})
+	}
+}
+
+// A program of the directory that the process works in is not git, whatever the PATH says of that directory.
+func TestGitOfTheWorkingDirectory(t *testing.T) {
+	root := temporary(t)
+	work := directory(t, root+"/demo")
+	program(t, work+"/git", "touch "+root+"/ran; echo "+root+"/planted")
+	t.Chdir(work)
+	for _, path := range []string{".", ":/nonexistent", "/nonexistent:", ""} {
+		t.Run(path, func(t *testing.T) {
+			t.Setenv("PATH", path)
+			in := association.Input{WorkingDirectory: work, Environ: []string{"PATH=" + path}}
+			if got, want := guess(t, in), (guessed{"demo", "demo"}); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if _, err := os.Stat(root + "/ran"); err == nil {
+				t.Error("the planted program was run")
+			}
+		})
+	}
+}
+
 func TestGitMissing(t *testing.T) {
 	root := temporary(t)
 	in := association.Input{WorkingDirectory: directory(t, root+"/demo"), Environ: quietGit, Git: root + "/git"}

@@ -25,7 +25,6 @@ type Log struct {
 	path   string      // of the file that records belong in
 	file   *os.File    // nil: not open
 	info   fs.FileInfo // of file
-	torn   bool        // our last write to file ended inside a line, as on a full disk
 	told   bool        // of the first trouble
 	closed bool
 }
@@ -73,14 +72,23 @@ func (l *Log) append(line []byte) error {
 	if err := l.open(); err != nil {
 		return err
 	}
-	if l.torn {
-		line = append([]byte{'\n'}, line...)
-	}
 	n, err := l.file.Write(line)
-	if n > 0 {
-		l.torn = n < len(line)
+	if 0 < n && n < len(line) {
+		l.takeBack(n)
 	}
 	return err
+}
+
+// takeBack removes the n bytes that a full disk has taken of a record, unless another process has appended
+// to them: whatever it or a later one writes must not end up in half a line.
+func (l *Log) takeBack(n int) {
+	end, err := l.file.Seek(0, io.SeekCurrent) // where our write ended: on Unix, appending moves the offset there
+	if err != nil {
+		return
+	}
+	if info, err := l.file.Stat(); err == nil && info.Size() == end {
+		_ = l.file.Truncate(end - int64(n)) // the write has failed already, with a better cause
+	}
 }
 
 // open makes sure that the open file is the one at the log's path.
@@ -107,7 +115,7 @@ func (l *Log) open() error {
 		file.Close()
 		return err
 	}
-	l.file, l.info, l.torn = file, info, false
+	l.file, l.info = file, info
 	return nil
 }
 

@@ -244,8 +244,9 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// A full disk costs the records that do not fit on it, and no other. A limit on the size of files stands in
-// for the disk; it holds for a whole process, so that the log is kept in another one.
+// A full disk costs the records that do not fit on it, and no other: no half of one stays behind for a later one to
+// end up in. A limit on the size of files stands in for the disk; it holds for a whole process, so that the log is
+// kept in another one.
 func TestWriteFails(t *testing.T) {
 	if root := os.Getenv("TEST_ROOT"); root != "" {
 		writeInAFullDisk(t, root) // in the other process, which is started below
@@ -258,7 +259,7 @@ func TestWriteFails(t *testing.T) {
 		want   string
 	}{
 		{"nothing is written", 0, false, `{"one"}|{"three"}`},
-		{"a part is written", len(`{"timestamp":`), false, `{"one"}|{"timestamp":|{"three"}`},
+		{"a part is written", len(`{"timestamp":`), false, `{"one"}|{"three"}`},
 		{"a part is written to a file that is removed", 10, true, `{"three"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -314,6 +315,29 @@ func writeInAFullDisk(t *testing.T, root string) {
 		must(os.Remove(l.path))
 	}
 	l.Inscribe("three", nil)
+}
+
+// What another process has appended to half a record is its own, and is left alone.
+func TestHalfARecordThatIsAppendedTo(t *testing.T) {
+	l := New(t.TempDir(), t.Output())
+	defer l.Close()
+	l.Inscribe("one", nil)
+	half, err := l.file.WriteString(`{"timestamp":`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.WriteString("other\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.takeBack(half)
+	if got := lines(t, l.path); len(got) != 2 || got[1] != `{"timestamp":other` {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestClose(t *testing.T) {
