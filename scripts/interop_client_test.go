@@ -34,7 +34,7 @@ func (w *world) connect(t *testing.T, session string) *client {
 // connectFor starts agentmux-mcp for a session of a bundle.
 func (w *world) connectFor(t *testing.T, bundle, session string) *client {
 	t.Helper()
-	return connectTo(t, newestRevision, w.command(w.server, w.serverFlags(bundle, session)...))
+	return connectTo(t, newestRevision, w.command(w.server, append(w.serverFlags(bundle, session), w.surface.flags...)...))
 }
 
 // serverFlags are the flags that ours and the reference take.
@@ -82,6 +82,12 @@ func (c *client) call(t *testing.T, tool string, args object) object {
 		t.Fatalf("%s %.200v: refused with %v", tool, args, answer)
 	}
 	return answer
+}
+
+// ask is call.
+func (c *client) ask(t *testing.T, call toolCall) object {
+	t.Helper()
+	return c.call(t, call.tool, call.args)
 }
 
 // refused calls a tool that must refuse, with a code. It returns the refusal: code, message and details.

@@ -99,12 +99,12 @@ func (w *world) awaitOutcome(t *testing.T, outcome object) {
 	})
 }
 
-// awaitDecision waits until one decision is pending, and returns it.
-func (c *client) awaitDecision(t *testing.T) object {
+// awaitDecision waits until one decision is pending, as the call says that asks for them, and returns it.
+func (c *client) awaitDecision(t *testing.T, decisions toolCall) object {
 	t.Helper()
 	var decision object
 	eventually(t, "a decision is pending", func() bool {
-		pending := c.call(t, "list", object{"command": "decisions"})["pending_requests"].([]any)
+		pending := c.ask(t, decisions)["pending_requests"].([]any)
 		if len(pending) != 1 {
 			return false
 		}

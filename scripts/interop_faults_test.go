@@ -62,11 +62,11 @@ func (p programs) testRelayRestarts(t *testing.T) {
 			t.Parallel()
 			w := p.start(t)
 			alpha := w.connect(t, "alpha")
-			alpha.call(t, "list", object{"command": "decisions"})
+			alpha.ask(t, w.surface.decisions)
 			w.endRelay(t, end.signal)
 			w.startRelay(t)
 			for range 2 {
-				alpha.call(t, "list", object{"command": "decisions"})
+				alpha.ask(t, w.surface.decisions)
 			}
 			told := w.inscriptions(t, "alpha", "mcp.relay.reconnecting")
 			if len(told) != 1 {
@@ -77,28 +77,29 @@ func (p programs) testRelayRestarts(t *testing.T) {
 	}
 }
 
-// A relay that does not answer in time costs one call. The connection is kept for when it goes on.
+// A relay that does not answer in time costs one call. The connection is kept for when it goes on, where that is of
+// use.
 func (p programs) testRelayHangs(t *testing.T) {
 	t.Parallel()
 	w := p.start(t)
 	alpha := w.connect(t, "alpha")
-	alpha.call(t, "list", object{"command": "decisions"})
+	alpha.ask(t, w.surface.decisions)
 
 	w.signal(t, syscall.SIGSTOP)
 	var answer object
 	eventually(t, "a call fails: the relay stops some moments after the signal", func() (refused bool) {
-		answer, refused = alpha.result(t, "list", object{"command": "decisions"})
+		answer, refused = alpha.result(t, w.surface.decisions.tool, w.surface.decisions.args)
 		return refused
 	})
 	w.expect(t, answer["code"], `"relay_timeout"`)
 	w.expect(t, answer["details"], `{
-		"relay_socket": "<root>/state/relay.sock", "io_error_kind": "TimedOut",
-		"cause": "nothing came within 5s"}`)
+		"relay_socket": "<root>/state/`+w.surface.socket+`", "io_error_kind": "TimedOut",
+		"cause": "no answer came within 5s"}`)
 	w.signal(t, syscall.SIGCONT)
 
-	alpha.call(t, "list", object{"command": "decisions"})
-	if told := w.inscriptions(t, "alpha", "mcp.relay.reconnecting"); told != nil {
-		t.Errorf("the connection was replaced: %v", told)
+	alpha.ask(t, w.surface.decisions)
+	if told := w.inscriptions(t, "alpha", "mcp.relay.reconnecting"); (told != nil) != w.surface.drops {
+		t.Errorf("the connection was replaced %d times: %v", len(told), told)
 	}
 }
 
@@ -142,11 +143,12 @@ func (p programs) testSessionTaken(t *testing.T) {
 	t.Parallel()
 	w := p.start(t)
 	first, second := w.connect(t, "alpha"), w.connect(t, "alpha")
-	first.call(t, "list", object{"command": "decisions"})
-	refusal := second.refused(t, "relay_timeout", "list", object{"command": "decisions"})
+	first.ask(t, w.surface.decisions)
+	refusal := second.refused(t, "relay_timeout", w.surface.decisions.tool, w.surface.decisions.args)
 	w.expect(t, refusal["details"], `{
-		"relay_socket": "<root>/state/relay.sock", "io_error_kind": "TimedOut",
+		"relay_socket": "<root>/state/`+w.surface.socket+`", "io_error_kind": "TimedOut",
 		"cause": "alpha@demo is connected elsewhere and stayed so for 1s: relay: runtime_identity_claim_conflict: stream identity is already claimed by a live connection"}`)
+	first.ask(t, w.surface.decisions) // the relay may have asked in between whether it is there
 	first.close(t)
-	second.call(t, "list", object{"command": "decisions"})
+	second.ask(t, w.surface.decisions)
 }

@@ -77,6 +77,7 @@ type comparedCall struct {
 //   - local: what the server refuses by itself; path: the same for an output_path
 //   - mistyped: arguments that the schema does not allow; lenient: those that it does not allow to the letter
 //   - help: what help says
+//   - unassociated: calls to a server that acts for no session
 //   - down: calls after the relay has been ended
 var comparedCalls = []comparedCall{
 	{name: "relay/principals", tool: "list", args: `{"command": "principals"}`, wait: shows(`"healthy"`)},
@@ -176,16 +177,16 @@ func shows(text string) func(object) bool {
 // compares the answers. They differ as the table says, and in nothing else.
 func (p programs) testReference(t *testing.T) {
 	t.Parallel()
-	if p.version != releases[0].version {
-		t.Skipf("the surface is that of %s, and is compared with that", releases[0].version)
+	if p.version != p.surface.reference {
+		t.Skipf("the surface is that of %s, and is compared with that", p.surface.reference)
 	}
-	ours := p.newSide(t, p.server)
+	ours := p.newSide(t, p.server, p.surface.flags...)
 	reference := p.newSide(t, p.agentmux, "host", "mcp")
-	met := make([]bool, len(intendedDifferences))
+	met := make([]bool, len(p.surface.intendedDifferences))
 	compare := func(name string, a, b any) {
 		for _, d := range differences("", ours.mask(a), reference.mask(b)) {
 			intended := false
-			for i, row := range intendedDifferences {
+			for i, row := range p.surface.intendedDifferences {
 				if row.covers(t, name, d.path) {
 					intended, met[i] = true, true
 				}
@@ -195,15 +196,15 @@ func (p programs) testReference(t *testing.T) {
 			}
 		}
 	}
-	compare("surface/tools", ours.surface(t), reference.surface(t))
-	for _, call := range comparedCalls {
+	compare("surface/tools", ours.arguments(t), reference.arguments(t))
+	for _, call := range p.surface.comparedCalls {
 		if strings.HasPrefix(call.name, "down/") && ours.relay != nil {
 			ours.endRelay(t, syscall.SIGTERM)
 			reference.endRelay(t, syscall.SIGTERM)
 		}
 		compare(call.name, ours.answer(t, call), reference.answer(t, call))
 	}
-	for i, row := range intendedDifferences {
+	for i, row := range p.surface.intendedDifferences {
 		if !met[i] {
 			t.Errorf("%s: nothing differs in %s any more", row.calls, row.paths)
 		}
@@ -214,13 +215,18 @@ func (p programs) testReference(t *testing.T) {
 type side struct {
 	*world
 	*client
-	choice string // the decision that waited last
+	stranger *client // for no session
+	choice   string  // the decision that waited last
 }
 
-func (p programs) newSide(t *testing.T, command ...string) *side {
+// newSide starts a world and the server that the program is with its first arguments.
+func (p programs) newSide(t *testing.T, program string, args ...string) *side {
+	t.Helper()
 	w := p.start(t)
-	server := w.command(command[0], append(command[1:], w.serverFlags("demo", "alpha")...)...)
-	return &side{world: w, client: connectTo(t, referenceRevision, server)}
+	start := func(flags []string) *client {
+		return connectTo(t, referenceRevision, w.command(program, slices.Concat(args, flags)...))
+	}
+	return &side{world: w, client: start(w.serverFlags("demo", "alpha")), stranger: start(w.roots())}
 }
 
 // answer makes a call as often as it wants to be made. The answer has the members result and structured, or
@@ -229,10 +235,14 @@ func (s *side) answer(t *testing.T, call comparedCall) object {
 	t.Helper()
 	values := strings.NewReplacer("${root}", s.root, "${choice}", s.choice)
 	params := &mcp.CallToolParams{Name: call.tool, Arguments: json.RawMessage(values.Replace(call.args))}
+	session := s.session
+	if strings.HasPrefix(call.name, "unassociated/") {
+		session = s.stranger.session
+	}
 	var answer object
 	eventually(t, call.name, func() bool {
 		answer = object{}
-		result, err := s.session.CallTool(t.Context(), params)
+		result, err := session.CallTool(t.Context(), params)
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			answer["error"] = object{"code": e.Code, "message": e.Message, "data": decode(t, e.Data)}
 		} else if err != nil {
@@ -245,13 +255,13 @@ func (s *side) answer(t *testing.T, call comparedCall) object {
 	})
 	result, _ := answer["result"].(object)
 	if pending, _ := result["pending_requests"].([]any); len(pending) > 0 {
-		s.choice = pending[0].(object)["choice_request_id"].(string)
+		s.choice = pending[0].(object)[s.surface.choice].(string)
 	}
 	return answer
 }
 
-// surface is the arguments of each tool, and which of them are required.
-func (s *side) surface(t *testing.T) object {
+// arguments are those of each tool, and which of them are required.
+func (s *side) arguments(t *testing.T) object {
 	t.Helper()
 	listed, err := s.session.ListTools(t.Context(), nil)
 	if err != nil {

@@ -31,11 +31,11 @@ type world struct {
 // It ends with t, and leaves nothing behind.
 func (p programs) newWorld(t *testing.T) *world {
 	t.Helper()
-	return p.newWorldFrom(t, "testdata/interop")
+	return p.newWorldFrom(t, p.surface.interop)
 }
 
-// newWorldFrom makes a world that is configured as a directory has it.
-func (p programs) newWorldFrom(t *testing.T, directory string) *world {
+// newWorldFrom makes a world that is configured as directories have it: of files of the same name, the last.
+func (p programs) newWorldFrom(t *testing.T, directories []string) *world {
 	t.Helper()
 	root, err := os.MkdirTemp("", "amx")
 	if err != nil {
@@ -54,7 +54,9 @@ func (p programs) newWorldFrom(t *testing.T, directory string) *world {
 			t.Error(err)
 		}
 	})
-	w.configure(t, directory)
+	for _, directory := range directories {
+		w.configure(t, directory)
+	}
 	if err := os.Mkdir(w.path("state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func (w *world) configure(t *testing.T, directory string) {
 			return err
 		}
 		if entry.IsDir() {
-			return os.Mkdir(w.path("config", name), 0o700)
+			return os.MkdirAll(w.path("config", name), 0o700)
 		}
 		text, err := fs.ReadFile(source, name)
 		if err == nil {
@@ -117,8 +119,8 @@ func (w *world) roots() []string {
 // startRelay starts the relay, with further flags, and waits until it is ready.
 func (w *world) startRelay(t *testing.T, flags ...string) {
 	t.Helper()
-	ready := w.path("state", "relay.ready")
-	if err := os.Remove(ready); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// One that was killed left it.
+	if err := os.Remove(w.path("state", readyFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	out, err := os.OpenFile(w.path("relay.out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -144,8 +146,7 @@ func (w *world) startRelay(t *testing.T, flags ...string) {
 			t.Fatalf("the relay ended: %v", relay.ProcessState)
 		default:
 		}
-		_, err := os.Stat(ready)
-		return err == nil
+		return w.surface.ready(w)
 	})
 }
 

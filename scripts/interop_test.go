@@ -15,33 +15,24 @@ import (
 //
 // It needs tmux and relays; see [findRelays] for where they are looked for. A release without a relay is
 // skipped. With AGENTMUX_INTEROP=required in the environment, as in continuous integration, the test fails
-// instead where tmux or the first release is missing.
+// instead where tmux or the release of the default surface is missing.
 func TestInterop(t *testing.T) {
 	relays := findRelays(t)
 	p := buildPrograms(t)
-	for i, release := range releases {
+	for _, release := range releases {
 		t.Run(release.version, func(t *testing.T) {
 			p := p
 			p.release, p.agentmux = release, relays[release.version]
 			if p.agentmux == "" {
 				const where = "there is no agentmux %s on the PATH or in a directory that AGENTMUX_RELAYS lists"
-				if i > 0 {
+				if release.version != surface08.reference {
 					t.Skipf(where, release.version)
 				}
 				missing(t, where, release.version)
 			}
-			t.Run("tools", p.testTools)
-			t.Run("credentials", p.testCredentials)
-			t.Run("transition", p.testTransition)
-			t.Run("start failures", p.testStartFailures)
-			t.Run("environment", p.testEnvironment)
-			t.Run("layers", p.testLayers)
-			t.Run("reference", p.testReference)
-			t.Run("refusals", p.testRefusals)
-			t.Run("relay restarts", p.testRelayRestarts)
-			t.Run("relay hangs", p.testRelayHangs)
-			t.Run("relay is down", p.testRelayDown)
-			t.Run("session is taken", p.testSessionTaken)
+			for _, test := range release.surface.tests {
+				t.Run(test.name, func(t *testing.T) { test.test(p, t) })
+			}
 		})
 	}
 }

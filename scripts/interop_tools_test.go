@@ -171,7 +171,7 @@ func testChoose(t *testing.T, w *world, alpha *client) {
 		{object{"outcome": "cancelled"}, `"runtime_choices_request_cancelled"`, `"choice request was cancelled by UI decision"`, object{"outcome": "cancelled"}},
 	} {
 		alpha.call(t, "send", object{"message": "please ask for permission", "targets": []string{"coder"}})
-		pending := alpha.awaitDecision(t)
+		pending := alpha.awaitDecision(t, w.surface.decisions)
 		details := pending["requested_details"].(object)
 		delete(details, "acp_request_id") // a number, counted up
 		delete(details, "raw")            // the agent's request as it came

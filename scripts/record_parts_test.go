@@ -8,11 +8,8 @@ import (
 	"github.com/agentmux/agentmux-go/wire"
 )
 
-// recordedParts are recorded one after the other, each with a relay of its own.
-var recordedParts = []struct {
-	name   string
-	record func(*recorder)
-}{
+// recordedParts are recorded one after the other.
+var recordedParts = []recordedPart{
 	{"hello", recordHello},
 	{"messages", recordMessages},
 	{"decisions", recordDecisions},

@@ -41,9 +41,9 @@ func TestRecord(t *testing.T) {
 			if err := os.MkdirAll(directory, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for _, part := range recordedParts {
+			for _, part := range release.surface.parts {
 				t.Run(part.name, func(t *testing.T) {
-					r := &recorder{world: p.newWorldFrom(t, "testdata/recorded"), t: t, directory: directory}
+					r := &recorder{world: p.newWorldFrom(t, release.surface.recorded), t: t, directory: directory}
 					part.record(r)
 				})
 			}
@@ -90,7 +90,13 @@ type conversation struct {
 // dial connects and says nothing.
 func (r *recorder) dial() *conversation {
 	r.t.Helper()
-	conn, err := net.Dial("unix", r.path("state", "relay.sock"))
+	return r.dialTo(r.surface.socket)
+}
+
+// dialTo connects to another socket than that of bundle demo.
+func (r *recorder) dialTo(socket string) *conversation {
+	r.t.Helper()
+	conn, err := net.Dial("unix", r.path("state", socket))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -109,8 +115,7 @@ func (r *recorder) dial() *conversation {
 	return &conversation{recorder: r, conn: conn, heard: heard}
 }
 
-// join connects as a principal without a key. Where the relay has not yet taken note that the principal's last
-// connection has gone, it tries again.
+// join connects as a principal without a key.
 func (r *recorder) join(principal string) *conversation {
 	r.t.Helper()
 	return r.joinWith(principal, wire.SocketTrust)
@@ -119,12 +124,19 @@ func (r *recorder) join(principal string) *conversation {
 // joinWith connects with a key.
 func (r *recorder) joinWith(principal, key string) *conversation {
 	r.t.Helper()
+	return r.greet(r.surface.socket, &wire.Hello{SchemaVersion: wire.SchemaVersion, PrincipalID: principal, IdentityToken: wire.NewSecret(key)})
+}
+
+// greet connects and says hello. Where the relay has not yet taken note that the last connection of who says it
+// has gone, it tries again.
+func (r *recorder) greet(socket string, hello wire.Frame) *conversation {
+	r.t.Helper()
 	var c *conversation
-	eventually(r.t, principal+" is let in", func() bool {
-		c = r.dial()
-		c.say(&wire.Hello{SchemaVersion: wire.SchemaVersion, PrincipalID: principal, IdentityToken: wire.NewSecret(key)})
+	eventually(r.t, "the relay lets us in", func() bool {
+		c = r.dialTo(socket)
+		c.say(hello)
 		frame, ok := c.hear(patience)
-		if _, welcome := frame.(*wire.HelloAck); ok && !welcome {
+		if ok && frame.FrameKind() != "hello_ack" {
 			c.leave()
 			return false
 		}
@@ -174,7 +186,7 @@ func (c *conversation) hear(wait time.Duration) (frame wire.Frame, ok bool) {
 			return nil, false
 		}
 		c.lines = append(c.lines, "< "+line)
-		frame, err := wire.Decode([]byte(line))
+		frame, err := c.surface.words.Decode([]byte(line))
 		if err != nil {
 			c.t.Fatalf("%v in %s", err, line)
 		}

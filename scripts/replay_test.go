@@ -2,7 +2,9 @@ package scripts_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,7 +19,7 @@ import (
 
 // A transcript is a conversation with a real relay, as [TestRecord] wrote it.
 type transcript struct {
-	hello     *wire.Hello // nil: there was none
+	hello     wire.Frame  // nil: there was none
 	welcome   bool        // the hello was acknowledged
 	exchanges []*exchange // in the order of the requests
 	notice    *wire.Error // the last error that answers no request; nil: none
@@ -32,27 +34,32 @@ type exchange struct {
 	response *wire.ResponseFrame // nil: none came
 }
 
-// readTranscripts reads all transcripts, by release/name.
-func readTranscripts(t *testing.T) map[string]*transcript {
+// readTranscripts reads the transcripts of all releases of a surface, by release/name.
+func readTranscripts(t *testing.T, s *surface) map[string]*transcript {
 	t.Helper()
 	const directory = "../wire/testdata/transcripts"
-	files, err := filepath.Glob(directory + "/*/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d transcripts, %v", len(files), err)
-	}
 	transcripts := map[string]*transcript{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, release := range releases {
+		if release.surface != s {
+			continue
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(file, directory+"/"), ".txt")
-		transcripts[name] = readTranscript(t, name, string(text))
+		files, err := filepath.Glob(filepath.Join(directory, release.version, "*.txt"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d transcripts, %v", release.version, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimSuffix(strings.TrimPrefix(file, directory+"/"), ".txt")
+			transcripts[name] = readTranscript(t, s, name, string(text))
+		}
 	}
 	return transcripts
 }
 
-func readTranscript(t *testing.T, name, text string) *transcript {
+func readTranscript(t *testing.T, s *surface, name, text string) *transcript {
 	t.Helper()
 	var r transcript
 	for line := range strings.Lines(text) {
@@ -62,37 +69,67 @@ func readTranscript(t *testing.T, name, text string) *transcript {
 		if mark != ">" && mark != "<" {
 			continue
 		}
-		frame, err := wire.Decode([]byte(said))
+		frame, err := s.words.Decode([]byte(said))
 		if err != nil {
 			t.Fatalf("%s: %v in %s", name, err, line)
 		}
 		r.script = append(r.script, line)
-		switch frame := frame.(type) {
-		case *wire.Hello:
+		switch frame.FrameKind() {
+		case "hello":
 			r.hello = frame
-		case *wire.HelloAck:
+		case "hello_ack":
 			r.welcome = true
+		}
+		switch frame := frame.(type) {
 		case *wire.RequestFrame:
 			r.exchanges = append(r.exchanges, &exchange{request: frame})
 		case *wire.EventFrame:
 			r.events = append(r.events, frame.Event)
 		case *wire.ResponseFrame:
-			if frame.RequestID == nil {
+			if !r.answer(frame) {
 				r.notice = &frame.Response.(*wire.ErrorResponse).Error
-				continue
-			}
-			for _, e := range r.exchanges {
-				if e.request.RequestID == *frame.RequestID {
-					e.response = frame
-				}
 			}
 		}
 	}
 	return &r
 }
 
-// unplayable are transcripts of what our client never does.
-var unplayable = map[string]string{
+// answer gives a response to the request that it answers, and reports whether there is one.
+func (r *transcript) answer(response *wire.ResponseFrame) bool {
+	for _, e := range r.exchanges {
+		bare := e.request.Bare && response.Bare
+		if bare || response.RequestID != nil && *response.RequestID == e.request.RequestID {
+			e.response = response
+			return true
+		}
+	}
+	return false
+}
+
+// A relayClient is a client of relays of any surface.
+type relayClient interface {
+	Do(ctx context.Context, namespace string, op wire.Operation) (*relayclient.Reply, error)
+	Subscribe(buffer int) *relayclient.Events
+	Close()
+}
+
+// A dialFunc connects to a relay.
+type dialFunc func(ctx context.Context, socket string) (net.Conn, error)
+
+// connect08 returns a client that says a hello.
+func connect08(hello wire.Frame, dial dialFunc) relayClient {
+	h, ok := hello.(*wire.Hello)
+	if !ok { // there was none
+		h = &wire.Hello{PrincipalID: "alpha@demo", IdentityToken: wire.NewSecret(wire.SocketTrust)}
+	}
+	return relayclient.New(relayclient.Config{
+		Socket: "/run/relay.sock", Dial: dial, Principal: h.PrincipalID,
+		Token: func() wire.Secret { return h.IdentityToken },
+	})
+}
+
+// unplayable08 are transcripts of what our client never does, and why.
+var unplayable08 = map[string]string{
 	"hello_refused_schema_version": "it speaks one version of the protocol",
 	"hello_twice":                  "it says one hello",
 	"missing_hello":                "it says hello first",
@@ -102,39 +139,36 @@ var unplayable = map[string]string{
 // TestReplayClient plays what relays of each release said to the client, which has to send the recorded lines
 // and to hand out the recorded answers, errors and events.
 func TestReplayClient(t *testing.T) {
-	for name, recorded := range readTranscripts(t) {
-		t.Run(name, func(t *testing.T) {
-			if reason, ok := unplayable[filepath.Base(name)]; ok {
-				t.Skip(reason)
-			}
-			synctest.Test(t, func(t *testing.T) { replayClient(t, recorded) })
-		})
+	for _, s := range []*surface{&surface05, &surface08} {
+		for name, recorded := range readTranscripts(t, s) {
+			t.Run(name, func(t *testing.T) {
+				if reason, ok := s.unplayable[filepath.Base(name)]; ok {
+					t.Skip(reason)
+				}
+				synctest.Test(t, func(t *testing.T) { replayClient(t, s, recorded) })
+			})
+		}
 	}
 }
 
-func replayClient(t *testing.T, r *transcript) {
+func replayClient(t *testing.T, s *surface, r *transcript) {
 	script := r.script
 	if !r.hangsUp {
 		script = append(script, "silence")
 	}
-	hello := r.hello
-	if hello == nil { // the relay said its piece before
-		hello = &wire.Hello{PrincipalID: "alpha@demo", IdentityToken: wire.NewSecret(wire.SocketTrust)}
+	if r.hello == nil && len(r.exchanges) == 0 { // the relay said its piece before
 		script = append([]string{`> {"frame":"hello","...":""}`}, script...)
 	}
-	if r.notice != nil && !r.welcome {
+	if r.notice != nil && !r.welcome && len(r.exchanges) == 0 {
 		script = append([]string{"serve"}, script...) // some refusals are worth another attempt
 	}
 	if r.welcome && len(r.exchanges) == 0 {
 		// A client connects when it is asked something; what follows comes while it waits for the answer.
-		ask := `> {"frame":"request","request_id":"$_","namespace":"demo","request":{"operation":"choices_list"}}`
+		const ask = `> {"frame":"request","...":""}`
 		script = append(append(script[:2:2], ask), script[2:]...)
 	}
 	relay := relaytest.InMemory(t, strings.Join(script, "\n"))
-	client := relayclient.New(relayclient.Config{
-		Socket: "/run/relay.sock", Dial: relay.Dial, Principal: hello.PrincipalID,
-		Token: func() wire.Secret { return hello.IdentityToken },
-	})
+	client := s.connect(r.hello, relay.Dial)
 	defer client.Close()
 	events := client.Subscribe(len(r.events) + 1)
 
@@ -143,7 +177,7 @@ func replayClient(t *testing.T, r *transcript) {
 		checkReply(t, r, e, reply, err)
 	}
 	if len(r.exchanges) == 0 {
-		_, err := client.Do(t.Context(), "demo", &wire.ChoicesList{})
+		_, err := client.Do(t.Context(), "demo", s.ask)
 		refusal, refused := errors.AsType[*wire.Error](err)
 		switch {
 		case err == nil:

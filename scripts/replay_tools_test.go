@@ -15,42 +15,67 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// replayedCalls are the calls whose answers tools make of what relays answer to an operation. What the call asks
-// for matters little: the relay's answer is the recorded one.
-var replayedCalls = map[string]struct{ tool, args string }{
-	"list":         {"list", `{"command": "principals", "args": {"namespace": "GLOBAL"}}`},
-	"choices_list": {"list", `{"command": "decisions"}`},
-	"send":         {"send", `{"message": "hello", "targets": ["bravo"]}`},
-	"look":         {"look", `{"target_session": "bravo@demo"}`},
-	"raww":         {"raww", `{"target_session": "bravo@demo", "text": "ls"}`},
-	"choices_pick": {"choose", `{"choice_request_id": "x", "outcome": "cancelled"}`},
-	"up":           {"updown", `{"command": "up"}`},
-	"down":         {"updown", `{"command": "down"}`},
-	"new_peer":     {"new", `{"command": "peer", "args": {"principal_id": "bob@demo"}}`},
-	"change_psk":   {"change", `{"command": "psk", "args": {"principal_id": "bob@demo"}}`},
+// A toolReplay is what tools make of what relays answer.
+type toolReplay struct {
+	surface *mcptools.Surface
+	// calls are the calls whose answers tools make of what relays answer to an operation. What the call asks
+	// for matters little: the relay's answer is the recorded one.
+	calls map[string]replayedCall
+	// added are the members that a tool's answer has where the relay's lacks them; their value is null.
+	added map[string][]string
+	// listed is what list answers where the relay answers with a bundle.
+	listed func(bundle any) object
+	// passed reports whether a relay's code is one that an error's data.code can have.
+	passed func(code string) bool
+}
+
+type replayedCall struct{ tool, args string }
+
+var toolReplay08 = toolReplay{
+	surface: mcptools.Surface08,
+	calls: map[string]replayedCall{
+		"list":         {"list", `{"command": "principals", "args": {"namespace": "GLOBAL"}}`},
+		"choices_list": {"list", `{"command": "decisions"}`},
+		"send":         {"send", `{"message": "hello", "targets": ["bravo"]}`},
+		"look":         {"look", `{"target_session": "bravo@demo"}`},
+		"raww":         {"raww", `{"target_session": "bravo@demo", "text": "ls"}`},
+		"choices_pick": {"choose", `{"choice_request_id": "x", "outcome": "cancelled"}`},
+		"up":           {"updown", `{"command": "up"}`},
+		"down":         {"updown", `{"command": "down"}`},
+		"new_peer":     {"new", `{"command": "peer", "args": {"principal_id": "bob@demo"}}`},
+		"change_psk":   {"change", `{"command": "psk", "args": {"principal_id": "bob@demo"}}`},
+	},
+	added: map[string][]string{
+		"send":         {"request_id", "sender_display_name"},
+		"raww":         {"request_id", "message_id"},
+		"choices_pick": {"decided_by", "reason_code", "reason"},
+		"new_peer":     {"psk", "output_path"},
+	},
+	listed: func(bundle any) object { return object{"schema_version": "1", "bundles": []any{bundle}} },
+	passed: func(code string) bool {
+		return strings.HasPrefix(code, "validation_") || code == "authorization_forbidden"
+	},
 }
 
 // newPeerInFileArgs asks for the key of a new peer in a file.
 const newPeerInFileArgs = `{"command": "peer", "args": {"principal_id": "bob@demo", "output_path": "/srv/bob.psk"}}`
 
-// addedMembers are the members that a tool's answer has where the relay's lacks them; their value is null.
-var addedMembers = map[string][]string{
-	"send":         {"request_id", "sender_display_name"},
-	"raww":         {"request_id", "message_id"},
-	"choices_pick": {"decided_by", "reason_code", "reason"},
-	"new_peer":     {"psk", "output_path"},
-}
-
 // TestReplayTools gives the tools what relays of each release answered, and makes sure that it comes through: an
 // answer with all that the relay put in it, an error with its code and details, and no key where one was to be
 // written to a file.
 func TestReplayTools(t *testing.T) {
+	for _, s := range []*surface{&surface05, &surface08} {
+		replayTools(t, s)
+	}
+}
+
+func replayTools(t *testing.T, s *surface) {
 	seen := map[string]bool{} // releases and operations
-	for name, recorded := range readTranscripts(t) {
+	for name, recorded := range readTranscripts(t, s) {
 		release, _, _ := strings.Cut(name, "/")
 		for i, e := range recorded.exchanges {
 			operation := e.request.Request.OperationName()
-			call, ok := replayedCalls[operation]
+			call, ok := s.tools.calls[operation]
 			if !ok || e.response == nil {
 				continue
 			}
@@ -58,10 +83,10 @@ func TestReplayTools(t *testing.T) {
 				call.args = newPeerInFileArgs
 			}
 			t.Run(fmt.Sprintf("%s/%d %s", name, i+1, operation), func(t *testing.T) {
-				outcome := callReplayed(t, e.response, call.tool, call.args)
+				outcome := s.tools.play(t, e.response, call)
 				switch response := e.response.Response.(type) {
 				case *wire.ErrorResponse:
-					outcome.expectError(t, &response.Error)
+					s.tools.expectError(t, outcome, &response.Error)
 					return
 				case *wire.NewPeerResponse:
 					if response.PSK != nil && call.args == newPeerInFileArgs {
@@ -70,12 +95,15 @@ func TestReplayTools(t *testing.T) {
 					}
 				}
 				seen[release+" "+operation] = true
-				outcome.expectAnswer(t, operation, e.response.Raw)
+				s.tools.expectAnswer(t, outcome, operation, e.response.Raw)
 			})
 		}
 	}
 	for _, release := range releases {
-		for operation := range replayedCalls {
+		if release.surface != s {
+			continue
+		}
+		for operation := range s.tools.calls {
 			if !seen[release.version+" "+operation] {
 				t.Errorf("no transcript of %s has an answer to %s", release.version, operation)
 			}
@@ -96,6 +124,13 @@ func (r recordedRelay) Do(context.Context, string, wire.Operation) (*relayclient
 	return &relayclient.Reply{Response: r.response.Response, Raw: r.response.Raw}, nil
 }
 
+// anyBundle is a configuration in which every bundle can be found.
+type anyBundle struct{ mcptools.Bundles }
+
+func (anyBundle) Load(name string) (*mcptools.Bundle, error) {
+	return &mcptools.Bundle{Name: name}, nil
+}
+
 // An outcome is what came of a call.
 type outcome struct {
 	answer any // nil: it failed
@@ -103,11 +138,14 @@ type outcome struct {
 	log    string // what was inscribed
 }
 
-func callReplayed(t *testing.T, response *wire.ResponseFrame, tool, args string) outcome {
+// play makes a call that the relay answers with a response.
+func (r *toolReplay) play(t *testing.T, response *wire.ResponseFrame, call replayedCall) outcome {
 	t.Helper()
 	var log strings.Builder
 	standing := mcptools.Standing{Bundle: "demo", Session: "alpha", Relay: recordedRelay{relayclient.New(relayclient.Config{}), response}}
 	tools := mcptools.New(mcptools.Config{
+		Surface:  r.surface,
+		Bundles:  anyBundle{},
 		Standing: func(context.Context) mcptools.Standing { return standing },
 		Inscribe: func(event string, details map[string]any) { fmt.Fprintln(&log, event, details) },
 		Errors:   mcptools.ErrorsProtocol,
@@ -122,7 +160,7 @@ func callReplayed(t *testing.T, response *wire.ResponseFrame, tool, args string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: call.tool, Arguments: json.RawMessage(call.args)})
 	_ = session.Close()
 	_ = served.Wait()
 	if failed, ok := errors.AsType[*jsonrpc.Error](err); ok {
@@ -135,14 +173,14 @@ func callReplayed(t *testing.T, response *wire.ResponseFrame, tool, args string)
 }
 
 // expectAnswer makes sure that the answer is the relay's, with the members that the tool adds.
-func (o outcome) expectAnswer(t *testing.T, operation string, raw json.RawMessage) {
+func (r *toolReplay) expectAnswer(t *testing.T, o outcome, operation string, raw json.RawMessage) {
 	t.Helper()
 	if o.failed != nil {
 		t.Fatalf("failed: %v %s", o.failed, o.failed.Data)
 	}
 	want := decode(t, raw).(object)
 	delete(want, "kind")
-	for _, member := range addedMembers[operation] {
+	for _, member := range r.added[operation] {
 		if _, ok := want[member]; !ok {
 			want[member] = nil
 		}
@@ -151,7 +189,7 @@ func (o outcome) expectAnswer(t *testing.T, operation string, raw json.RawMessag
 		want["output_path"] = path
 	}
 	if operation == "list" {
-		want = object{"schema_version": "1", "bundles": []any{want["bundle"]}}
+		want = r.listed(want["bundle"])
 	}
 	if found := differences("", o.answer, want); found != nil {
 		t.Errorf("got  %s\nwant %s\nwhich differ in %v", encode(t, o.answer), encode(t, want), found)
@@ -160,14 +198,14 @@ func (o outcome) expectAnswer(t *testing.T, operation string, raw json.RawMessag
 
 // expectError makes sure that the relay's refusal is told as it came, its code among the details where it is none
 // of those that data.code can have.
-func (o outcome) expectError(t *testing.T, refusal *wire.Error) {
+func (r *toolReplay) expectError(t *testing.T, o outcome, refusal *wire.Error) {
 	t.Helper()
 	if o.failed == nil {
 		t.Fatalf("got %v, want it to fail with %s", o.answer, refusal.Code)
 	}
 	details := decode(t, refusal.Details)
 	want := object{"code": refusal.Code, "message": refusal.Message, "details": details}
-	if !strings.HasPrefix(refusal.Code, "validation_") && refusal.Code != "authorization_forbidden" {
+	if !r.passed(refusal.Code) {
 		want["code"] = "internal_unexpected_failure"
 		want["details"] = object{"relay_code": refusal.Code, "relay_details": details}
 	}
