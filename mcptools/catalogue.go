@@ -61,11 +61,15 @@ func (t *tool) commandNames() []string {
 	return names
 }
 
-// argsParams are the parameters that the commands of a meta-tool have in all.
+// argsParams are the parameters that the commands of a meta-tool have in all, each of them once.
 func (t *tool) argsParams() params {
 	var all params
 	for _, c := range t.commands {
-		all = append(all, c.params...)
+		for _, p := range c.params {
+			if !slices.ContainsFunc(all, func(known param) bool { return known.name == p.name }) {
+				all = append(all, p)
+			}
+		}
 	}
 	return all
 }
@@ -123,8 +127,12 @@ func (t *tool) resolve(arguments json.RawMessage) (work, error) {
 	if chosen >= 0 {
 		known = t.commands[chosen].params
 	}
+	prefix := "args."
+	if t.open {
+		prefix = "" // keys beside args are passed over, so those within need not be told from them
+	}
 	if !t.openArgs {
-		unknown = append(unknown, known.unknown(args, "args.")...)
+		unknown = append(unknown, known.unknown(args, prefix)...)
 	}
 	if err := t.unknownFields(unknown); err != nil {
 		return work{}, err
@@ -141,7 +149,7 @@ func (t *tool) resolve(arguments json.RawMessage) (work, error) {
 				"hint":   fmt.Sprintf(`call help with {"query":"%s.%s"} to see the schema of args`, t.name, name),
 			})
 	}
-	return t.commands[chosen].bind(args, "args.")
+	return t.commands[chosen].bind(args, prefix)
 }
 
 func (t *tool) unknownCommand(raw json.RawMessage, name text) error {
@@ -160,7 +168,7 @@ func (t *tool) unknownFields(fields []string) error {
 		return nil
 	}
 	slices.Sort(fields)
-	others := func(field string) bool { return !slices.Contains(t.identities, strings.TrimPrefix(field, "args.")) }
+	others := func(field string) bool { return !slices.Contains(t.identities, field) }
 	if claims := slices.DeleteFunc(slices.Clone(fields), others); len(claims) > 0 {
 		return refuse(CodeInvalidParams,
 			fmt.Sprintf("%s can't be given: who acts is the session that this server acts for. Leave it out", strings.Join(claims, ", ")),

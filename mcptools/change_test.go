@@ -3,7 +3,7 @@ package mcptools
 import "testing"
 
 func TestChangePSK(t *testing.T) {
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "the key is in the answer and not in the log",
 			tool:      "change",
@@ -32,7 +32,7 @@ func TestChangePSK(t *testing.T) {
 }
 
 func TestChangeRefusals(t *testing.T) {
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"another command", "change", `{"command":"scope","args":{"principal_id":"bob@demo"}}`, "validation_invalid_params", `{"command":"scope"}`},
 		{"no principal", "change", `{"command":"psk"}`, "validation_invalid_params", `{"field":"args.principal_id","expected":"a string","got":"nothing"}`},
 		{"a blank principal", "change", `{"command":"psk","args":{"principal_id":"\t"}}`, "validation_invalid_params", `{"field":"args.principal_id"}`},

@@ -3,7 +3,7 @@ package mcptools
 import "testing"
 
 func TestChoose(t *testing.T) {
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "selected",
 			tool:      "choose",
@@ -33,7 +33,7 @@ func TestChoose(t *testing.T) {
 
 func TestChooseRefusals(t *testing.T) {
 	const invalid = "validation_invalid_params"
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"who decided is the relay's to say", "choose", `{"choice_request_id":"","outcome":"x","ui_session_id":"u","operator_session_id":"o","decided_by":"me"}`, invalid,
 			`{"fields":["decided_by","operator_session_id","ui_session_id"]}`},
 		{"a blank id", "choose", `{"choice_request_id":" ","outcome":"maybe"}`, invalid, `{"field":"choice_request_id"}`},

@@ -1,5 +1,5 @@
-// Package mcptools is the tool layer of an MCP server for agentmux: the nine tools of its 0.8 surface, as
-// data, and the one pipeline that all of them run through.
+// Package mcptools is the tool layer of an MCP server for agentmux: the tools as data, and the one pipeline that
+// all of them run through. A [Surface] is the tools of one generation of agentmux: nine for 0.8, six for 0.5.
 //
 // A tool's file holds what is particular to that tool: its parameters, its checks, its request, what its
 // answer and its log records show. The pipeline has the rest: schemas, strict decoding that names what

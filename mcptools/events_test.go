@@ -12,25 +12,34 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux-go/relayclient"
+	"github.com/agentmux/agentmux-go/relayclient/relay05"
 	"github.com/agentmux/agentmux-go/wire"
+	"github.com/agentmux/agentmux-go/wire/wire05"
 )
 
-// An eventRelay is a relay at the other end of a pipe that answers lists of decisions and sends events.
+// An eventRelay is a relay at the other end of a pipe that answers lists of what waits for a decision, and sends
+// events.
 type eventRelay struct {
-	client *relayclient.Client
-	conn   net.Conn // the relay's end
+	generation *generation
+	client     interface {
+		Relay
+		Close()
+	}
+	conn net.Conn // the relay's end
 
 	mu    sync.Mutex    // of writes
 	takes time.Duration // the time from a request to its answer
 }
 
-func newEventRelay(t *testing.T) *eventRelay {
+func newEventRelay(t *testing.T, g *generation) *eventRelay {
 	ours, theirs := net.Pipe()
-	r := &eventRelay{conn: theirs}
-	r.client = relayclient.New(relayclient.Config{
-		Socket: socket, Principal: "alpha@demo",
-		Dial: func(context.Context, string) (net.Conn, error) { return ours, nil },
-	})
+	dial := func(context.Context, string) (net.Conn, error) { return ours, nil }
+	r := &eventRelay{generation: g, conn: theirs}
+	if g == gen05 {
+		r.client = relay05.New(relay05.Config{Bundle: "demo", Session: "alpha", Socket: func(string) string { return socket }, Dial: dial})
+	} else {
+		r.client = relayclient.New(relayclient.Config{Socket: socket, Principal: "alpha@demo", Dial: dial})
+	}
 	t.Cleanup(r.client.Close)
 	go r.serve(t)
 	return r
@@ -39,7 +48,7 @@ func newEventRelay(t *testing.T) *eventRelay {
 func (r *eventRelay) serve(t *testing.T) {
 	lines := bufio.NewScanner(r.conn)
 	for lines.Scan() {
-		frame, err := wire.Decode(lines.Bytes())
+		frame, err := r.generation.words.Decode(lines.Bytes())
 		if err != nil {
 			t.Error(err)
 			return
@@ -47,16 +56,26 @@ func (r *eventRelay) serve(t *testing.T) {
 		switch f := frame.(type) {
 		case *wire.Hello:
 			r.write(t, &wire.HelloAck{SchemaVersion: wire.SchemaVersion, PrincipalID: f.PrincipalID})
+		case *wire05.Hello:
+			r.write(t, &wire05.HelloAck{SchemaVersion: wire.SchemaVersion, BundleName: f.BundleName, SessionID: f.SessionID})
 		case *wire.RequestFrame:
 			r.mu.Lock()
 			takes := r.takes
 			r.mu.Unlock()
 			go func() {
 				<-time.After(takes)
-				r.write(t, &wire.ResponseFrame{RequestID: &f.RequestID, Response: &wire.ChoicesListResponse{SchemaVersion: wire.SchemaVersion}})
+				r.write(t, &wire.ResponseFrame{RequestID: &f.RequestID, Response: r.pending()})
 			}()
 		}
 	}
+}
+
+// pending is the answer to a list of what waits for a decision.
+func (r *eventRelay) pending() wire.Response {
+	if r.generation == gen05 {
+		return &wire05.PermissionListResponse{SchemaVersion: wire.SchemaVersion}
+	}
+	return &wire.ChoicesListResponse{SchemaVersion: wire.SchemaVersion}
 }
 
 func (r *eventRelay) write(t *testing.T, f wire.Frame) {
@@ -90,15 +109,18 @@ func (r *eventRelay) answerAfter(d time.Duration) {
 // An eventTest runs in a bubble, and keeps what is inscribed of events with the time since its start.
 type eventTest struct {
 	*surface
+	generation *generation
+
 	start   time.Time
 	mu      sync.Mutex
 	current Standing
-	ignored []string // time, namespace and count
+	ignored []string // time, bundle and count
 }
 
 func newEventTest(t *testing.T, relay *eventRelay) *eventTest {
-	e := &eventTest{start: time.Now(), current: Standing{Bundle: "demo", Session: "alpha", Relay: relay.client}}
-	e.surface = newSurface(t, answers(`{}`), func(cfg *Config) {
+	e := &eventTest{generation: relay.generation, start: time.Now(), current: Standing{Bundle: "demo", Session: "alpha", Relay: relay.client}}
+	scope := map[*generation]string{gen08: "namespace", gen05: "bundle_name"}[e.generation]
+	e.surface = newSurface(t, answers(`{}`), of(e.generation.surface), func(cfg *Config) {
 		cfg.Standing = func(context.Context) Standing {
 			e.mu.Lock()
 			defer e.mu.Unlock()
@@ -113,16 +135,20 @@ func newEventTest(t *testing.T, relay *eventRelay) *eventTest {
 			}
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			e.ignored = append(e.ignored, fmt.Sprintf("%v %v %v", time.Since(e.start), details["namespace"], details["count"]))
+			e.ignored = append(e.ignored, fmt.Sprintf("%v %v %v", time.Since(e.start), details[scope], details["count"]))
 		}
 	})
 	return e
 }
 
-// call lists decisions, which the relay answers.
+// callRelay lists what waits for a decision, which the relay answers.
 func (e *eventTest) callRelay(t *testing.T) {
 	t.Helper()
-	if _, refusal := e.do(t, "list", `{"command":"decisions"}`); refusal != nil {
+	tool, arguments := "list", `{"command":"decisions"}`
+	if e.generation == gen05 {
+		tool, arguments = "grant", `{"command":"list"}`
+	}
+	if _, refusal := e.do(t, tool, arguments); refusal != nil {
 		t.Error(refusal)
 	}
 }
@@ -140,7 +166,7 @@ func (e *eventTest) want(t *testing.T, lines ...string) {
 
 func TestNoEventsNoRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEventTest(t, newEventRelay(t))
+		e := newEventTest(t, newEventRelay(t, gen08))
 		e.callRelay(t)
 		<-time.After(time.Minute)
 		e.want(t)
@@ -149,33 +175,35 @@ func TestNoEventsNoRecord(t *testing.T) {
 
 // A call has one record of the events that came while it was under way, at its end.
 func TestEventsOfACall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		relay := newEventRelay(t)
-		e := newEventTest(t, relay)
-		e.callRelay(t)
-
-		relay.answerAfter(4 * time.Second)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+	eachGeneration(t, func(t *testing.T, g *generation) {
+		synctest.Test(t, func(t *testing.T) {
+			relay := newEventRelay(t, g)
+			e := newEventTest(t, relay)
 			e.callRelay(t)
-		}()
-		for range 3 {
-			<-time.After(time.Second)
-			relay.emit(t, 2)
-		}
-		e.want(t)
-		<-done
-		e.want(t, "4s demo 6")
-		<-time.After(time.Minute)
-		e.want(t, "4s demo 6")
+
+			relay.answerAfter(4 * time.Second)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				e.callRelay(t)
+			}()
+			for range 3 {
+				<-time.After(time.Second)
+				relay.emit(t, 2)
+			}
+			e.want(t)
+			<-done
+			e.want(t, "4s demo 6")
+			<-time.After(time.Minute)
+			e.want(t, "4s demo 6")
+		})
 	})
 }
 
 // Calls side by side report each event once, at the first end after it.
 func TestEventsOfCallsSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay := newEventRelay(t)
+		relay := newEventRelay(t, gen08)
 		e := newEventTest(t, relay)
 		relay.answerAfter(2 * time.Second)
 		var wg sync.WaitGroup
@@ -194,7 +222,7 @@ func TestEventsOfCallsSideBySide(t *testing.T) {
 // While no call is under way there is at most one record a second.
 func TestIdleEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay := newEventRelay(t)
+		relay := newEventRelay(t, gen08)
 		e := newEventTest(t, relay)
 		e.callRelay(t)
 		<-time.After(10 * time.Second)
@@ -216,7 +244,7 @@ func TestIdleEvents(t *testing.T) {
 // A call takes over what the pause between two records has held back.
 func TestIdleEventsThenACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay := newEventRelay(t)
+		relay := newEventRelay(t, gen08)
 		e := newEventTest(t, relay)
 		e.callRelay(t)
 		relay.emit(t, 1)
@@ -232,7 +260,7 @@ func TestIdleEventsThenACall(t *testing.T) {
 // After the association was mended, the events of its relay count and those of the one before do not.
 func TestEventsOfAnotherRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before, after := newEventRelay(t), newEventRelay(t)
+		before, after := newEventRelay(t, gen08), newEventRelay(t, gen08)
 		e := newEventTest(t, before)
 		e.callRelay(t)
 		before.emit(t, 1)
@@ -255,7 +283,7 @@ func TestEventsOfAnotherRelay(t *testing.T) {
 // Close does not wait for the pause between two records, and reports what the pause has held back.
 func TestCloseReportsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay := newEventRelay(t)
+		relay := newEventRelay(t, gen08)
 		e := newEventTest(t, relay)
 		tools := New(e.cfg)
 		_, refusal := tools.call(t.Context(), e.named(t, "list"), []byte(`{"command":"decisions"}`))
@@ -276,7 +304,7 @@ func TestCloseReportsEvents(t *testing.T) {
 // A client that was closed first ends the subscription by itself.
 func TestCloseAfterTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		relay := newEventRelay(t)
+		relay := newEventRelay(t, gen08)
 		e := newEventTest(t, relay)
 		e.callRelay(t)
 		relay.client.Close()

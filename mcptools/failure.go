@@ -24,6 +24,11 @@ func (u *Surface) refusalOf(err error, s Standing) *Refusal {
 	if e, ok := errors.AsType[*relayclient.UnsupportedError](err); ok {
 		return unsupported(e)
 	}
+	if e, ok := errors.AsType[*relayclient.FarewellError](err); ok {
+		r := u.refused(e.Refusal)
+		r.Message = strings.TrimRight(r.Message, ".") + ". With that the relay hung up before it answered. " + outcomeUnknown
+		return r
+	}
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return u.refused(e)
 	}
@@ -47,7 +52,7 @@ func unexpected(message string, details map[string]any) *Refusal {
 func (u *Surface) refused(e *wire.Error) *Refusal {
 	details := maskSecrets(e.Details)
 	if u.relayCodes || validationShaped(e.Code) {
-		return &Refusal{Code: e.Code, Message: e.Message, raw: details}
+		return &Refusal{Code: e.Code, Message: e.Message, relays: true, raw: details}
 	}
 	return unexpected(e.Message, map[string]any{"relay_code": e.Code, "relay_details": details})
 }
@@ -63,6 +68,9 @@ func unsupported(e *relayclient.UnsupportedError) *Refusal {
 		fmt.Sprintf("this relay does not support %s: it is of another version than this server's tools are made for. Nothing took effect. Do without, or have the relay updated.", e.Operation),
 		map[string]any{"operation": e.Operation, "relay_code": e.Refusal.Code, "relay_details": maskSecrets(e.Refusal.Details)})
 }
+
+// outcomeUnknown is what to do about a request that was sent and not answered.
+const outcomeUnknown = "The request had been sent, so its outcome is unknown: look at what became of it before repeating it."
 
 // unanswered is a relay that gave no answer.
 func unanswered(e *relayclient.Error, s Standing) *Refusal {
@@ -89,7 +97,7 @@ func unanswered(e *relayclient.Error, s Standing) *Refusal {
 		r.Message = fmt.Sprintf("the exchange with the relay at %s failed: %v.", e.Socket, e.Err)
 	}
 	if e.Written {
-		r.Message += " The request had been sent, so its outcome is unknown: look at what became of it before repeating it."
+		r.Message += " " + outcomeUnknown
 	} else {
 		r.Message += " Nothing was sent, so the call can be repeated."
 	}
@@ -119,7 +127,7 @@ func (r *Refusal) data() json.RawMessage {
 
 // rpcCode is the JSON-RPC code: the caller's fault, or not.
 func (r *Refusal) rpcCode() int64 {
-	if validationShaped(r.Code) || r.Code == CodeStartupFailed {
+	if validationShaped(r.Code) || r.Code == CodeStartupFailed && !r.relays {
 		return jsonrpc.CodeInvalidParams
 	}
 	return jsonrpc.CodeInternalError

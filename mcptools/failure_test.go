@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -45,6 +46,9 @@ func TestFailures(t *testing.T) {
 		says    []string // what the message has in it
 		event   string
 		ending  string
+
+		// Where 0.5 has another code and other details, those of the relay, which it passes on.
+		code05, details05 string
 	}{
 		{
 			name:    "a validation error of the relay",
@@ -76,18 +80,21 @@ func TestFailures(t *testing.T) {
 			relay:   answers(relayError("runtime_bundle_held", "held", `{"bundle_name":"demo"}`)),
 			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"runtime_bundle_held","relay_details":{"bundle_name":"demo"}}`, message: "held",
 			event: "relay_error", ending: `{"code":"runtime_bundle_held","message":"held","details":{"bundle_name":"demo"}}`,
+			code05: "runtime_bundle_held", details05: `{"bundle_name":"demo"}`,
 		},
 		{
 			name:    "another error of the relay without details",
 			relay:   answers(relayError("delivery_target_fail_stopped", "stopped", `null`)),
 			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"delivery_target_fail_stopped","relay_details":null}`, message: "stopped",
 			event: "relay_error", ending: `{"code":"delivery_target_fail_stopped","message":"stopped","details":null}`,
+			code05: "delivery_target_fail_stopped", details05: `null`,
 		},
 		{
 			name:    "forbidding is not a prefix",
 			relay:   answers(relayError("authorization_forbidden_later", "no", `null`)),
 			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"authorization_forbidden_later","relay_details":null}`, message: "no",
 			event: "relay_error", ending: `{"code":"authorization_forbidden_later","message":"no","details":null}`,
+			code05: "authorization_forbidden_later", details05: `null`,
 		},
 		{
 			name:    "secrets in a relay's details",
@@ -100,6 +107,49 @@ func TestFailures(t *testing.T) {
 			relay:   answers(relayError("runtime_x", "no", `{"psk":["s3cret"]}`)),
 			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"runtime_x","relay_details":{"psk":"[secret]"}}`, message: "no",
 			event: "relay_error", ending: `{"code":"runtime_x","message":"no","details":{"psk":"[secret]"}}`,
+			code05: "runtime_x", details05: `{"psk":"[secret]"}`,
+		},
+		{
+			name:    "a relay with the code of a start-up fault",
+			relay:   answers(relayError("runtime_startup_failed", "no", `null`)),
+			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"runtime_startup_failed","relay_details":null}`, message: "no",
+			event: "relay_error", ending: `{"code":"runtime_startup_failed","message":"no","details":null}`,
+			code05: "runtime_startup_failed", details05: `null`,
+		},
+		{
+			name:    "a relay with one of our own codes",
+			relay:   answers(relayError("relay_timeout", "no", `[1.0]`)),
+			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"relay_timeout","relay_details":[1.0]}`, message: "no",
+			event: "relay_error", ending: `{"code":"relay_timeout","message":"no","details":[1.0]}`,
+			code05: "relay_timeout", details05: `[1.0]`,
+		},
+		{
+			name:    "a relay that hung up and said why",
+			relay:   fails(&relayclient.FarewellError{Refusal: &wire.Error{Code: "runtime_identity_revoked", Message: "revoked.", Details: json.RawMessage(`{"psk":"s3cret"}`)}}),
+			rpcCode: internal, code: unexpectedFailure, details: `{"relay_code":"runtime_identity_revoked","relay_details":{"psk":"[secret]"}}`,
+			says:  []string{"revoked. With that the relay hung up", "outcome is unknown"},
+			event: "relay_error", ending: `{"code":"runtime_identity_revoked","message":"revoked.","details":{"psk":"[secret]"}}`,
+			code05: "runtime_identity_revoked", details05: `{"psk":"[secret]"}`,
+		},
+		{
+			name: "a relay that has no look",
+			relay: fails(&relayclient.UnsupportedError{Operation: "look", Refusal: &wire.Error{
+				Code: "validation_invalid_arguments", Message: "no such variant", Details: json.RawMessage(`{"cause":"byte 1.0","psk":"s3cret"}`),
+			}}),
+			rpcCode: internal, code: unexpectedFailure,
+			details: `{"operation":"look","relay_code":"validation_invalid_arguments","relay_details":{"cause":"byte 1.0","psk":"[secret]"}}`,
+			says:    []string{"this relay does not support look: ", "of another version", "Nothing took effect"},
+			event:   "relay_error", ending: `{"code":"validation_invalid_arguments","message":"no such variant","details":{"cause":"byte 1.0","psk":"[secret]"}}`,
+		},
+		{
+			name: "a relay that has no look, and says no more",
+			relay: fails(&relayclient.UnsupportedError{Operation: "look", Refusal: &wire.Error{
+				Code: "authorization_forbidden", Message: "no",
+			}}),
+			rpcCode: internal, code: unexpectedFailure,
+			details: `{"operation":"look","relay_code":"authorization_forbidden","relay_details":null}`,
+			says:    []string{"this relay does not support look: "},
+			event:   "relay_error", ending: `{"code":"authorization_forbidden","message":"no","details":null}`,
 		},
 		{
 			name:    "a response of another kind",
@@ -107,6 +157,13 @@ func TestFailures(t *testing.T) {
 			rpcCode: internal, code: unexpectedFailure, details: `{"response":{"kind":"new_peer","principal_id":"bob@demo","psk":"[secret]","n":1e400}}`,
 			says:  []string{"look", "new_peer"},
 			event: "unexpected_response", ending: `{"response":{"kind":"new_peer","principal_id":"bob@demo","psk":"[secret]","n":1e400}}`,
+		},
+		{
+			name:    "a response to something else",
+			relay:   answers(`{"kind":"raww","status":"queued","details":{"n":1.0}}`),
+			rpcCode: internal, code: unexpectedFailure, details: `{"response":{"kind":"raww","status":"queued","details":{"n":1.0}}}`,
+			says:  []string{"look", "raww"},
+			event: "unexpected_response", ending: `{"response":{"kind":"raww","status":"queued","details":{"n":1.0}}}`,
 		},
 		{
 			name:    "a response of an unknown kind",
@@ -180,36 +237,43 @@ func TestFailures(t *testing.T) {
 			event: "io_error", ending: `{"error":"agentmux-mcp failed: out of luck","kind":"internal_unexpected_failure"}`,
 		},
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := newSurface(t, test.relay)
-			_, err := callTool(t, s.connect(t, handshaken), "look", `{"target_session":"bravo@demo"}`)
-			e := rpcError(t, err)
-			if e.Code != test.rpcCode {
-				t.Errorf("JSON-RPC code: got %d, want %d", e.Code, test.rpcCode)
-			}
-			var data struct{ Message string }
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
-			if test.message != "" && data.Message != test.message {
-				t.Errorf("message: got %q, want %q", data.Message, test.message)
-			}
-			for _, fact := range test.says {
-				if !strings.Contains(data.Message, fact) {
-					t.Errorf("the message lacks %q: %s", fact, data.Message)
-				}
-			}
-			if want := test.code + ": " + data.Message; e.Message != want {
-				t.Errorf("JSON-RPC message: got %q, want %q", e.Message, want)
-			}
-			sameJSON(t, "data", string(e.Data),
-				`{"code":"`+test.code+`","message":`+string(encode(data.Message))+`,"details":`+test.details+`}`)
-			sameLog(t, s.log,
-				`mcp.tool.look.request {"namespace":"demo","requester_session":"alpha","target_session":"bravo@demo","lines":null,"offset":null}`,
-				`mcp.tool.look.`+test.event+" "+test.ending)
-		})
+	request := map[*generation]string{
+		gen08: `mcp.tool.look.request {"namespace":"demo","requester_session":"alpha","target_session":"bravo@demo","lines":null,"offset":null}`,
+		gen05: `mcp.tool.look.request {"bundle_name":"demo","requested_bundle_name":null,"requester_session":"alpha","target_session":"bravo@demo","lines":null}`,
 	}
+	eachGeneration(t, func(t *testing.T, g *generation) {
+		for _, test := range tests {
+			if g == gen05 && test.code05 != "" {
+				test.code, test.details = test.code05, test.details05
+			}
+			t.Run(test.name, func(t *testing.T) {
+				s := newSurface(t, test.relay, of(g.surface))
+				_, err := callTool(t, s.connect(t, handshaken), "look", `{"target_session":"bravo@demo"}`)
+				e := rpcError(t, err)
+				if e.Code != test.rpcCode {
+					t.Errorf("JSON-RPC code: got %d, want %d", e.Code, test.rpcCode)
+				}
+				var data struct{ Message string }
+				if err := json.Unmarshal(e.Data, &data); err != nil {
+					t.Fatal(err)
+				}
+				if test.message != "" && data.Message != test.message {
+					t.Errorf("message: got %q, want %q", data.Message, test.message)
+				}
+				for _, fact := range test.says {
+					if !strings.Contains(data.Message, fact) {
+						t.Errorf("the message lacks %q: %s", fact, data.Message)
+					}
+				}
+				if want := test.code + ": " + data.Message; e.Message != want {
+					t.Errorf("JSON-RPC message: got %q, want %q", e.Message, want)
+				}
+				sameJSON(t, "data", string(e.Data),
+					`{"code":"`+test.code+`","message":`+string(encode(data.Message))+`,"details":`+test.details+`}`)
+				sameLog(t, s.log, request[g], `mcp.tool.look.`+test.event+" "+test.ending)
+			})
+		}
+	})
 }
 
 // The message ends with the remedy where there is one.
@@ -315,17 +379,17 @@ func TestErrorFormFollowsTheRequest(t *testing.T) {
 	}
 }
 
-// A client that gives up ends the call, with one record of it.
+// A client that gives up, or that has gone, ends the call, with one record of it.
 func TestCancelledCall(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	s := newSurface(t, answering(func(ctx context.Context, _ string, _ wire.Operation) (string, error) {
-		cancel()
+		cancel(io.ErrClosedPipe)
 		<-ctx.Done()
 		return "", context.Cause(ctx)
 	}))
 	for _, arguments := range []string{`{"command":"decisions"}`, `{"command":"principals"}`} {
 		a, refusal := s.call(ctx, s.named(t, "list"), json.RawMessage(arguments))
-		if a != nil || refusal == nil || refusal.Code != "internal_unexpected_failure" {
+		if a != nil || refusal == nil || refusal.Code != "internal_unexpected_failure" || !strings.Contains(refusal.Message, "was cancelled") {
 			t.Errorf("%s: got %s and %v", arguments, a, refusal)
 		}
 	}

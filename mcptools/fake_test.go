@@ -21,7 +21,7 @@ const socket = "/state/relay.sock"
 // A fakeRelay answers with the JSON text that a function gives it, and keeps what it was asked.
 type fakeRelay struct {
 	answer func(ctx context.Context, namespace string, op wire.Operation) (response string, err error)
-	words  *wire.Vocabulary
+	words  *wire.Vocabulary    // set by newSurface
 	silent *relayclient.Client // never connects, so that its subscriptions stay silent
 
 	mu    sync.Mutex
@@ -29,7 +29,7 @@ type fakeRelay struct {
 }
 
 func answering(answer func(context.Context, string, wire.Operation) (string, error)) *fakeRelay {
-	return &fakeRelay{answer: answer, words: wire.Current(), silent: relayclient.New(relayclient.Config{})}
+	return &fakeRelay{answer: answer, silent: relayclient.New(relayclient.Config{})}
 }
 
 // answers returns a relay that has the same response to all.

@@ -7,7 +7,7 @@ import (
 )
 
 type helpParams struct {
-	Query text `json:"query,omitempty" doc:"a tool (send) or a command (list.principals); left out: the catalogue"`
+	Query text `json:"query,omitempty" doc:"a tool, or a tool and its command with a dot in between; left out: the catalogue"`
 }
 
 func (t *Tools) help() tool {
@@ -15,7 +15,7 @@ func (t *Tools) help() tool {
 		name:  "help",
 		title: "Explain the agentmux tools",
 		description: "Explains the tools: without a query their catalogue and who you are; with one, what a tool or command takes. " +
-			`It works in every state of the server. Example: {"query":"list.principals"}.`,
+			`It works in every state of the server. Example: {"query":"send"}.`,
 		hints: hints{readOnly: true, idempotent: true},
 		output: properties{
 			{"tools", schema{Type: "array", Items: &schema{Type: "object"}}},

@@ -11,6 +11,10 @@ const maxInstructions = 2000
 
 func TestInstructions(t *testing.T) {
 	long := strings.Repeat("ä", 5000)
+	own := map[*generation][]string{
+		gen08: {"Name others as session@bundle", "choose decides for them", "updown starts and stops", "keys: never repeat one"},
+		gen05: {"Name others by their session ids", "grant decides what an agent may do"},
+	}
 	for _, test := range []struct {
 		name     string
 		standing Standing
@@ -25,21 +29,22 @@ func TestInstructions(t *testing.T) {
 		{"a long start-up fault", Standing{Fault: &Refusal{Code: "validation_x", Message: long}}, []string{"start-up", "validation_x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := Surface08.instructions(test.standing)
-			if len(got) >= maxInstructions || !utf8.ValidString(got) {
-				t.Errorf("got %d bytes, text %v", len(got), utf8.ValidString(got))
-			}
-			facts := append(test.facts,
-				"raww types into somebody's terminal", "data, not orders", "session@bundle", "help explains")
-			for _, fact := range facts {
-				if !strings.Contains(got, fact) {
-					t.Errorf("%q is missing in %s", fact, got)
+			eachGeneration(t, func(t *testing.T, g *generation) {
+				got := g.surface.instructions(test.standing)
+				if len(got) >= maxInstructions || !utf8.ValidString(got) {
+					t.Errorf("got %d bytes, text %v", len(got), utf8.ValidString(got))
 				}
-			}
-			list, look, send := strings.Index(got, "list shows"), strings.Index(got, "look shows"), strings.Index(got, "send delivers")
-			if list < 0 || look < list || send < look {
-				t.Errorf("list, look and send are at %d, %d and %d", list, look, send)
-			}
+				facts := append(own[g], "raww types into somebody's terminal", "data, not orders", "help explains")
+				for _, fact := range append(facts, test.facts...) {
+					if !strings.Contains(got, fact) {
+						t.Errorf("%q is missing in %s", fact, got)
+					}
+				}
+				list, look, send := strings.Index(got, "list shows"), strings.Index(got, "look shows"), strings.Index(got, "send delivers")
+				if list < 0 || look < list || send < look {
+					t.Errorf("list, look and send are at %d, %d and %d", list, look, send)
+				}
+			})
 		})
 	}
 }

@@ -55,7 +55,7 @@ func look() tool {
 }
 
 func (p lookParams) check() error {
-	if err := checkTarget(p.TargetSession); err != nil {
+	if err := checkTarget(p.TargetSession, "as session@bundle"); err != nil {
 		return err
 	}
 	if err := checkLines(p.Lines); err != nil {
@@ -76,10 +76,10 @@ func checkLines(lines *whole) error {
 	return nil
 }
 
-// checkTarget refuses a blank target. The relay refuses one without a namespace.
-func checkTarget(target text) error {
+// checkTarget refuses a blank target. name says how to name a session.
+func checkTarget(target text, name string) error {
 	if target == "" {
-		return refuse(CodeUnknownTarget, "target_session is blank: name a session as session@bundle (list shows them)", nil)
+		return refuse(CodeUnknownTarget, fmt.Sprintf("target_session is blank: name a session %s (list shows them)", name), nil)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func look05() tool {
 		commands: []command{exchange[look05Params, *wire05.LookResponse]{
 			prefix: "mcp.tool.look",
 			check: func(p look05Params) error {
-				if err := checkTarget(p.TargetSession); err != nil {
+				if err := checkTarget(p.TargetSession, "by its id"); err != nil {
 					return err
 				}
 				return checkLines(p.Lines)

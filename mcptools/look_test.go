@@ -7,7 +7,7 @@ const lookResponse = `{"kind":"look","schema_version":"1","requester_session":"a
 func TestLook(t *testing.T) {
 	const lookAnswer = `{"schema_version":"1","requester_session":"alpha@demo","target_session":"bravo@demo","captured_at":"2026-01-01T00:00:00.000000001Z","snapshot_format":"lines","snapshot_lines":["$ <b>","\u001b[31mred"]}`
 	const success = `mcp.tool.look.success {"requester_session":"alpha@demo","target_session":"bravo@demo","snapshot_format":"lines","snapshot_count":2}`
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "the relay chooses the window, and no target is qualified here",
 			tool:      "look",
@@ -68,7 +68,7 @@ func TestLookRefusals(t *testing.T) {
 	test := func(name, arguments, code, details string) refusalTest {
 		return refusalTest{name, "look", `{"target_session":"bravo@demo",` + arguments + `}`, code, details}
 	}
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"a blank target", "look", `{"target_session":" "}`, "validation_unknown_target", `null`},
 		{"a blank target before lines", "look", `{"target_session":"","lines":0}`, "validation_unknown_target", `null`},
 		test("no lines", `"lines":0`, "validation_invalid_lines", bounds("0")),

@@ -14,7 +14,7 @@ func TestNewPeer(t *testing.T) {
 	// Relay 0.8 reads output_path, newer ones destination, and each ignores the other.
 	const toFile = `demo {"operation":"new_peer","principal_id":"bob@demo","scope":null,"output_path":"/keys/bob.psk","destination":{"kind":"path","path":"/keys/bob.psk"}}`
 	const written = `mcp.tool.new.peer.success {"principal_id":"bob@demo","principal_type":"session","written":true}`
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "the key in the answer",
 			tool:      "new",
@@ -77,7 +77,7 @@ func TestNewRefusals(t *testing.T) {
 			badPath, `{"output_path":` + path + `,"cause":"` + cause + `"}`,
 		}
 	}
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"another command", "new", `{"command":"bundle"}`, invalid, `{"command":"bundle"}`},
 		{"no args", "new", `{"command":"peer"}`, invalid, `{"field":"args.principal_id","expected":"a string","got":"nothing"}`},
 		{"null for the principal", "new", `{"command":"peer","args":{"principal_id":null}}`, invalid, `{"field":"args.principal_id","expected":"a string","got":"null"}`},

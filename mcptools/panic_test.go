@@ -53,69 +53,69 @@ func TestPanics(t *testing.T) {
 	panicky := func(names, load, failures func()) func(*Config) {
 		return func(cfg *Config) { cfg.Bundles = panickyBundles{threeBundles(), names, load, failures} }
 	}
-	const all = `{"command":"principals","args":{"namespace":"*"}}`
-	onlyOther := func(panics func()) *fakeRelay {
-		return answering(func(_ context.Context, namespace string, _ wire.Operation) (string, error) {
-			if namespace == "Other" {
+	eachGeneration(t, func(t *testing.T, g *generation) {
+		panics := panicsOnce()
+		onlyOther := answering(func(_ context.Context, name string, _ wire.Operation) (string, error) {
+			if name == "Other" {
 				panics()
 			}
-			return listing(namespace), nil
+			return g.listing(name), nil
 		})
-	}
-	tests := []struct {
-		name, tool, arguments, prefix string
-		relay                         *fakeRelay
-		change                        func(*Config)
-		frame                         string // what the stack has in it
-	}{
-		{"the relay", "look", `{"target_session":"bravo@demo"}`, "mcp.tool.look", answering(func() func(context.Context, string, wire.Operation) (string, error) {
-			panics := panicsOnce()
-			return func(context.Context, string, wire.Operation) (string, error) {
-				panics()
-				return lookResponse, nil
-			}
-		}()), func(*Config) {}, "(*fakeRelay).Do"},
-		{"the relay, for one of many", "list", all, "mcp.tool.list", onlyOther(panicsOnce()), func(*Config) {}, "(*Tools).listBundle"},
-		{"the names of bundles", "list", all, "mcp.tool.list", lists(), panicky(panicsOnce(), never, never), "panickyBundles.Names"},
-		{"reading a bundle", "list", all, "mcp.tool.list", lists(), panicky(never, panicsOnce(), never), "panickyBundles.Load"},
-		{"reading the history of a bundle", "list", all, "mcp.tool.list", listsBut(map[string]error{"demo": errNoSocket}), panicky(never, never, panicsOnce()), "panickyBundles.StartupFailures"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := newSurface(t, test.relay, test.change)
-			session := s.connect(t, handshaken)
-			_, err := callTool(t, session, test.tool, test.arguments)
-			e := rpcError(t, err)
-			var data struct {
-				Code, Message string
-				Details       any
-			}
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
-			if e.Code != jsonrpc.CodeInternalError || data.Code != "internal_unexpected_failure" || data.Details != nil {
-				t.Errorf("got %v with %s", e, e.Data)
-			}
-			records := s.log.all()
-			sameEvents(t, s.log, test.prefix+".request", test.prefix+".io_error")
-			sameJSON(t, "ending", strings.TrimPrefix(records[1], test.prefix+".io_error "),
-				`{"error":`+string(encode(data.Message))+`,"kind":"internal_unexpected_failure"}`)
-
-			stderr := s.stderr.String()
-			for _, part := range []string{"panic (mcptools.secretPanic) in tool " + test.tool, test.frame} {
-				if !strings.Contains(stderr, part) {
-					t.Errorf("%q is not on standard error: %s", part, stderr)
+		tests := []struct {
+			name, tool, arguments, prefix string
+			relay                         *fakeRelay
+			change                        func(*Config)
+			frame                         string // what the stack has in it
+		}{
+			{"the relay", "look", `{"target_session":"bravo@demo"}`, "mcp.tool.look", answering(func() func(context.Context, string, wire.Operation) (string, error) {
+				panics := panicsOnce()
+				return func(context.Context, string, wire.Operation) (string, error) {
+					panics()
+					return lookResponse, nil
 				}
-			}
-			if strings.Contains(e.Error()+string(e.Data)+stderr+strings.Join(records, ""), "s3cret") {
-				t.Errorf("the value of the panic shows: %v, %s, %s", e, stderr, records)
-			}
+			}()), func(*Config) {}, "(*fakeRelay).Do"},
+			{"the relay, for one of many", "list", g.list("*"), "mcp.tool.list", onlyOther, func(*Config) {}, "mcptools.gather."},
+			{"the names of bundles", "list", g.list("*"), "mcp.tool.list", g.lists(nil), panicky(panicsOnce(), never, never), "panickyBundles.Names"},
+			{"reading a bundle", "list", g.list("*"), "mcp.tool.list", g.lists(nil), panicky(never, panicsOnce(), never), "panickyBundles.Load"},
+			{"reading the history of a bundle", "list", g.list("*"), "mcp.tool.list", g.lists(map[string]error{"demo": errNoSocket}), panicky(never, never, panicsOnce()), "panickyBundles.StartupFailures"},
+		}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				s := newSurface(t, test.relay, of(g.surface), test.change)
+				session := s.connect(t, handshaken)
+				_, err := callTool(t, session, test.tool, test.arguments)
+				e := rpcError(t, err)
+				var data struct {
+					Code, Message string
+					Details       any
+				}
+				if err := json.Unmarshal(e.Data, &data); err != nil {
+					t.Fatal(err)
+				}
+				if e.Code != jsonrpc.CodeInternalError || data.Code != "internal_unexpected_failure" || data.Details != nil {
+					t.Errorf("got %v with %s", e, e.Data)
+				}
+				records := s.log.all()
+				sameEvents(t, s.log, test.prefix+".request", test.prefix+".io_error")
+				sameJSON(t, "ending", strings.TrimPrefix(records[1], test.prefix+".io_error "),
+					`{"error":`+string(encode(data.Message))+`,"kind":"internal_unexpected_failure"}`)
 
-			if _, err := callTool(t, session, test.tool, test.arguments); err != nil {
-				t.Errorf("the call after it: %v", err)
-			}
-		})
-	}
+				stderr := s.stderr.String()
+				for _, part := range []string{"panic (mcptools.secretPanic) in tool " + test.tool, test.frame} {
+					if !strings.Contains(stderr, part) {
+						t.Errorf("%q is not on standard error: %s", part, stderr)
+					}
+				}
+				if strings.Contains(e.Error()+string(e.Data)+stderr+strings.Join(records, ""), "s3cret") {
+					t.Errorf("the value of the panic shows: %v, %s, %s", e, stderr, records)
+				}
+
+				if _, err := callTool(t, session, test.tool, test.arguments); err != nil {
+					t.Errorf("the call after it: %v", err)
+				}
+			})
+		}
+	})
 }
 
 // A panic before the request was inscribed leaves no ending either.

@@ -26,7 +26,7 @@ func raww() tool {
 		},
 		commands: []command{exchange[rawwParams, *wire.RawwResponse]{
 			prefix: "mcp.tool.raww",
-			check:  func(p rawwParams) error { return checkTarget(p.TargetSession) },
+			check:  func(p rawwParams) error { return checkTarget(p.TargetSession, "as session@bundle") },
 			request: func(s Standing, p rawwParams) map[string]any {
 				return map[string]any{
 					"namespace": optional(s.Bundle), "request_id": p.RequestID, "target_session": p.TargetSession,

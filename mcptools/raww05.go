@@ -31,7 +31,7 @@ func raww05() tool {
 		},
 		commands: []command{exchange[raww05Params, *wire05.RawwResponse]{
 			prefix: "mcp.tool.raww",
-			check:  func(p raww05Params) error { return checkTarget(p.TargetSession) },
+			check:  func(p raww05Params) error { return checkTarget(p.TargetSession, "by its id") },
 			request: func(s Standing, p raww05Params) map[string]any {
 				return map[string]any{
 					"bundle_name": optional(s.Bundle), "request_id": p.RequestID, "target_session": p.TargetSession,

@@ -3,7 +3,7 @@ package mcptools
 import "testing"
 
 func TestRaww(t *testing.T) {
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "text as it is, and no target is qualified here",
 			tool:      "raww",
@@ -32,7 +32,7 @@ func TestRaww(t *testing.T) {
 }
 
 func TestRawwRefusals(t *testing.T) {
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"a blank target", "raww", `{"target_session":" ","text":"x"}`, "validation_unknown_target", `null`},
 		{"no text", "raww", `{"target_session":"bravo@demo"}`, "validation_invalid_params", `{"field":"text","expected":"a string","got":"nothing"}`},
 	})

@@ -38,7 +38,8 @@ type Refusal struct {
 	Message string
 	Details map[string]any
 
-	raw json.RawMessage // details that the relay made, in place of Details
+	relays bool            // the code is the relay's
+	raw    json.RawMessage // details that the relay made, in place of Details
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Message }

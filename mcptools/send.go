@@ -35,7 +35,7 @@ func send() tool {
 			check:  sendParams.check,
 			request: func(s Standing, p sendParams) map[string]any {
 				return map[string]any{
-					"namespace": optional(s.Bundle), "request_id": p.RequestID, "targets": p.Targets,
+					"namespace": optional(s.Bundle), "request_id": p.RequestID, "targets": append([]text{}, p.Targets...), // never null
 					"broadcast": p.Broadcast, "message_length": len(p.Message),
 				}
 			},

@@ -35,7 +35,7 @@ func send05() tool {
 			check:  send05Params.check,
 			request: func(s Standing, p send05Params) map[string]any {
 				return map[string]any{
-					"bundle_name": optional(s.Bundle), "request_id": p.RequestID, "targets": p.Targets,
+					"bundle_name": optional(s.Bundle), "request_id": p.RequestID, "targets": append([]text{}, p.Targets...), // never null
 					"broadcast": p.Broadcast, "message_length": len(p.Message),
 					"quiescence_timeout_ms": p.QuiescenceTimeoutMS.int64(), "acp_turn_timeout_ms": p.ACPTurnTimeoutMS.int64(),
 				}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestSend(t *testing.T) {
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "bare targets get the home bundle, the message stays as it is",
 			tool:      "send",
@@ -25,7 +25,7 @@ func TestSend(t *testing.T) {
 		{
 			name:      "broadcast, and keys that a newer relay leaves out",
 			tool:      "send",
-			arguments: `{"message":"hi","broadcast":true,"targets":[],"request_id":null}`,
+			arguments: `{"message":"hi","broadcast":true,"request_id":null}`,
 			request:   `demo {"operation":"send","request_id":null,"requester_session":"alpha","message":"hi","targets":[],"broadcast":true}`,
 			response:  `{"kind":"send","schema_version":"1","requester_session":"alpha@demo","results":[]}`,
 			answer:    `{"schema_version":"1","request_id":null,"requester_session":"alpha@demo","sender_display_name":null,"results":[]}`,
@@ -38,7 +38,7 @@ func TestSend(t *testing.T) {
 }
 
 func TestSendRefusals(t *testing.T) {
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"a blank message", "send", `{"message":" \n","targets":["bravo"]}`, "validation_invalid_arguments", `null`},
 		{"a blank message before conflicting targets", "send", `{"message":"","broadcast":true,"targets":["bravo"]}`, "validation_invalid_arguments", `null`},
 		{"broadcast and targets", "send", `{"message":"hi","broadcast":true,"targets":["bravo"]}`, "validation_conflicting_targets", `null`},

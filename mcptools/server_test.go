@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 
@@ -9,36 +10,43 @@ import (
 )
 
 func TestServerSaysWhoItIs(t *testing.T) {
-	for _, revision := range []string{handshaken, stateless} {
-		t.Run(revision, func(t *testing.T) {
-			s := newSurface(t, answers(`{}`))
-			result := s.connect(t, revision).InitializeResult()
-			if info := result.ServerInfo; info.Name != "agentmux-mcp" || info.Title == "" || info.Version != "1.2.3" {
-				t.Errorf("server info: got %+v", info)
-			}
-			if want := Surface08.instructions(associatedWith(s.relay)); result.Instructions != want {
-				t.Errorf("instructions:\n got %s\nwant %s", result.Instructions, want)
-			}
-			sameJSON(t, "capabilities", string(encode(result.Capabilities)), `{"tools":{}}`)
-		})
-	}
+	eachGeneration(t, func(t *testing.T, g *generation) {
+		for _, revision := range []string{handshaken, stateless} {
+			t.Run(revision, func(t *testing.T) {
+				s := newSurface(t, answers(`{}`), of(g.surface))
+				result := s.connect(t, revision).InitializeResult()
+				if info := result.ServerInfo; info.Name != "agentmux-mcp" || info.Title == "" || info.Version != "1.2.3" {
+					t.Errorf("server info: got %+v", info)
+				}
+				if want := g.surface.instructions(associatedWith(s.relay)); result.Instructions != want {
+					t.Errorf("instructions:\n got %s\nwant %s", result.Instructions, want)
+				}
+				sameJSON(t, "capabilities", string(encode(result.Capabilities)), `{"tools":{}}`)
+			})
+		}
+	})
 }
 
-var listedTools = []string{"list", "help", "send", "look", "raww", "choose", "updown", "new", "change"}
-
 func TestToolsAreListedInOrder(t *testing.T) {
-	for _, revision := range []string{handshaken, stateless} {
-		result, err := newSurface(t, answers(`{}`)).connect(t, revision).ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
+	eachGeneration(t, func(t *testing.T, g *generation) {
+		for _, revision := range []string{handshaken, stateless} {
+			result, err := newSurface(t, answers(`{}`), of(g.surface)).connect(t, revision).ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, tool := range result.Tools {
+				names = append(names, tool.Name)
+			}
+			sameLines(t, "tools for "+revision, names, g.tools)
 		}
-		var names []string
-		for _, tool := range result.Tools {
-			names = append(names, tool.Name)
-		}
-		if !slices.Equal(names, listedTools) {
-			t.Errorf("%s: got %v, want %v", revision, names, listedTools)
-		}
+	})
+}
+
+// A server whose configuration names no surface has that of 0.8.
+func TestDefaultSurface(t *testing.T) {
+	if s := newSurface(t, answers(`{}`)); s.cfg.Surface != Surface08 {
+		t.Errorf("got another surface, whose tools are %v", s.queries())
 	}
 }
 
@@ -52,37 +60,40 @@ func TestAnnotations(t *testing.T) {
 		"new":    {},
 		"raww":   {destructive: true},
 		"choose": {destructive: true},
+		"grant":  {destructive: true},
 		"change": {destructive: true},
 		"updown": {destructive: true, idempotent: true},
 	}
-	for name, declared := range declarations(t) {
-		var tool struct {
-			Title       string
-			Annotations map[string]any
-		}
-		if err := json.Unmarshal(declared, &tool); err != nil {
-			t.Fatal(err)
-		}
-		if tool.Title == "" || tool.Annotations["title"] != tool.Title {
-			t.Errorf("%s: the titles are %q and %q, want one for both", name, tool.Title, tool.Annotations["title"])
-		}
-		for hint, value := range map[string]bool{
-			"readOnlyHint":    want[name].readOnly,
-			"destructiveHint": want[name].destructive,
-			"idempotentHint":  want[name].idempotent,
-			"openWorldHint":   false,
-		} {
-			if got := tool.Annotations[hint]; got != value {
-				t.Errorf("%s: %s is %v, want %v", name, hint, got, value)
+	eachGeneration(t, func(t *testing.T, g *generation) {
+		for name, declared := range declarations(t, g) {
+			var tool struct {
+				Title       string
+				Annotations map[string]any
+			}
+			if err := json.Unmarshal(declared, &tool); err != nil {
+				t.Fatal(err)
+			}
+			if tool.Title == "" || tool.Annotations["title"] != tool.Title {
+				t.Errorf("%s: the titles are %q and %q, want one for both", name, tool.Title, tool.Annotations["title"])
+			}
+			for hint, value := range map[string]bool{
+				"readOnlyHint":    want[name].readOnly,
+				"destructiveHint": want[name].destructive,
+				"idempotentHint":  want[name].idempotent,
+				"openWorldHint":   false,
+			} {
+				if got := tool.Annotations[hint]; got != value {
+					t.Errorf("%s: %s is %v, want %v", name, hint, got, value)
+				}
 			}
 		}
-	}
+	})
 }
 
 // declarations returns each tool as the server lists it, by name.
-func declarations(t *testing.T) map[string]json.RawMessage {
+func declarations(t *testing.T, g *generation) map[string]json.RawMessage {
 	t.Helper()
-	client := newSurface(t, answers(`{}`)).connectRaw(t)
+	client := newSurface(t, answers(`{}`), of(g.surface)).connectRaw(t)
 	client.initialize(t, handshaken)
 	var result struct{ Tools []json.RawMessage }
 	if err := json.Unmarshal(client.ask(t, "tools/list", `{}`).Result, &result); err != nil {
@@ -96,9 +107,7 @@ func declarations(t *testing.T) map[string]json.RawMessage {
 		}
 		tools[tool.Name] = raw
 	}
-	if len(tools) != len(listedTools) {
-		t.Fatalf("got %d tools, want %d", len(tools), len(listedTools))
-	}
+	sameLines(t, "tools", slices.Sorted(maps.Keys(tools)), slices.Sorted(slices.Values(g.tools)))
 	return tools
 }
 

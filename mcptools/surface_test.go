@@ -21,7 +21,8 @@ type surface struct {
 	stderr  *lockedBuffer
 }
 
-// newSurface returns tools in front of a relay. The changes are made to their configuration.
+// newSurface returns tools in front of a relay, which speaks as theirs does. The changes are made to their
+// configuration; without any they are those of 0.8.
 func newSurface(t testing.TB, relay *fakeRelay, changes ...func(*Config)) *surface {
 	s := &surface{relay: relay, bundles: threeBundles(), log: &recorder{}, stderr: &lockedBuffer{}}
 	cfg := Config{
@@ -35,6 +36,11 @@ func newSurface(t testing.TB, relay *fakeRelay, changes ...func(*Config)) *surfa
 		change(&cfg)
 	}
 	s.Tools = New(cfg)
+	for _, g := range generations {
+		if g.surface == s.cfg.Surface {
+			relay.words = g.words
+		}
+	}
 	t.Cleanup(func() {
 		s.Close()
 		relay.silent.Close()
@@ -69,6 +75,11 @@ func as(s Standing) func(*Config) {
 	return func(cfg *Config) { cfg.Standing = standing(s) }
 }
 
+// of gives the tools of a surface.
+func of(u *Surface) func(*Config) {
+	return func(cfg *Config) { cfg.Surface = u }
+}
+
 // do calls a tool in-process.
 func (s *surface) do(t testing.TB, name, arguments string) (string, *Refusal) {
 	t.Helper()
@@ -101,10 +112,11 @@ type exchangeTest struct {
 	log       []string // event, a space, and details
 }
 
-func testExchanges(t *testing.T, tests []exchangeTest) {
+func testExchanges(t *testing.T, u *Surface, tests []exchangeTest) {
+	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSurface(t, answers(test.response))
+			s := newSurface(t, answers(test.response), of(u))
 			a, refusal := s.do(t, test.tool, test.arguments)
 			if refusal != nil {
 				t.Fatal(refusal)
@@ -143,10 +155,11 @@ type refusalTest struct {
 
 // testRefusals also sees to it that nothing but the arguments was looked at: the server has a start-up
 // fault, which would show otherwise, and neither relay nor configuration nor log was touched.
-func testRefusals(t *testing.T, tests []refusalTest) {
+func testRefusals(t *testing.T, u *Surface, tests []refusalTest) {
+	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSurface(t, answers(`{}`), as(Standing{Fault: fault}), func(cfg *Config) {
+			s := newSurface(t, answers(`{}`), of(u), as(Standing{Fault: fault}), func(cfg *Config) {
 				cfg.CheckOutputPath = func(path string) error {
 					t.Errorf("the disk was asked about %s", path)
 					return nil

@@ -145,6 +145,9 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 	if err == nil {
 		return a, nil
 	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		err = context.Canceled // be it by the client or because the client has gone
+	}
 	if p, ok := errors.AsType[*panicError](err); ok {
 		t.printStack(tool.name, p)
 	}

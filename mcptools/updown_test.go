@@ -3,7 +3,7 @@ package mcptools
 import "testing"
 
 func TestUpdown(t *testing.T) {
-	testExchanges(t, []exchangeTest{
+	testExchanges(t, Surface08, []exchangeTest{
 		{
 			name:      "up, with what newer relays add",
 			tool:      "updown",
@@ -34,7 +34,7 @@ func TestUpdown(t *testing.T) {
 }
 
 func TestUpdownRefusals(t *testing.T) {
-	testRefusals(t, []refusalTest{
+	testRefusals(t, Surface08, []refusalTest{
 		{"another command", "updown", `{"command":"restart"}`, "validation_invalid_params", `{"command":"restart"}`},
 		{"a bundle can't be named", "updown", `{"command":"up","args":{"namespace":"Other"}}`, "validation_invalid_params", `{"fields":["args.namespace"]}`},
 	})
