@@ -23,7 +23,7 @@ func BenchmarkLook(b *testing.B) {
 		b.Fatal(err)
 	}
 	s := newSurface(b, answers(`{}`), func(cfg *Config) { cfg.Inscribe = nil })
-	s.cfg.Standing = standing(associatedWith(replyingRelay{s.relay, &relayclient.Reply{Response: frame.(*wire.ResponseFrame).Response, Raw: raw}}))
+	s.cfg.Standing = standing(associatedWith(replyingRelay{s.relay, &relayclient.Reply{Response: frame.(*wire.ResponseFrame).Response, Raw: wire.Raw(raw)}}))
 	tool := s.named(b, "look")
 	arguments := json.RawMessage(`{"target_session":"bravo@demo","lines":120}`)
 	b.SetBytes(int64(len(raw)))

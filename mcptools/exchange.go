@@ -23,7 +23,7 @@ type exchange[P any, R wire.Response] struct {
 	nulls []string
 	// review looks for what must not be passed on in the answer made of a response, and may change the
 	// answer. Nil: all is passed on.
-	review func(p P, response json.RawMessage, a answer) error
+	review func(p P, response wire.Raw, a answer) error
 	// success is what the log shows of the answer.
 	success func(Standing, R) map[string]any
 }
@@ -107,7 +107,7 @@ func ask[R wire.Response](ctx context.Context, relay Relay, namespace string, op
 }
 
 // answerOf returns the relay's own object as an answer, so that keys of newer relays are passed on.
-func answerOf(raw json.RawMessage) (answer, error) {
+func answerOf(raw wire.Raw) (answer, error) {
 	var a answer
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return nil, err
@@ -118,10 +118,10 @@ func answerOf(raw json.RawMessage) (answer, error) {
 // An unexpectedResponse is an answer that can't be given to the client.
 type unexpectedResponse struct {
 	message string
-	raw     json.RawMessage
+	raw     wire.Raw
 }
 
 func (e *unexpectedResponse) Error() string { return e.message }
 
 // masked returns the response without its secrets.
-func (e *unexpectedResponse) masked() json.RawMessage { return maskSecrets(e.raw) }
+func (e *unexpectedResponse) masked() json.RawMessage { return maskSecrets(json.RawMessage(e.raw)) }

@@ -66,7 +66,7 @@ func (r *fakeRelay) Do(ctx context.Context, namespace string, op wire.Operation)
 	if refusal, ok := response.Response.(*wire.ErrorResponse); ok {
 		return nil, &refusal.Error
 	}
-	return &relayclient.Reply{Response: response.Response, Raw: json.RawMessage(text)}, nil
+	return &relayclient.Reply{Response: response.Response, Raw: wire.Raw(text)}, nil
 }
 
 func (r *fakeRelay) Subscribe(buffer int) *relayclient.Events { return r.silent.Subscribe(buffer) }

@@ -1,7 +1,6 @@
 package mcptools
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -99,7 +98,7 @@ func (t *Tools) newPeer(_ Standing, p newPeerParams) (wire.Operation, error) {
 
 // reviewNewPeer keeps a key that was to be written to a file from the client, and shows where a newer relay
 // wrote it under the name that this surface has for it.
-func reviewNewPeer(p newPeerParams, response json.RawMessage, a answer) error {
+func reviewNewPeer(p newPeerParams, response wire.Raw, a answer) error {
 	if p.path() == nil {
 		return nil
 	}

@@ -139,7 +139,7 @@ func TestPanicInStanding(t *testing.T) {
 // and only that call.
 func TestRelayBreaksItsContract(t *testing.T) {
 	for _, reply := range []*relayclient.Reply{
-		nil, {}, {Response: &wire.LookResponse{}}, {Response: &wire.LookResponse{}, Raw: json.RawMessage(`[]`)},
+		nil, {}, {Response: &wire.LookResponse{}}, {Response: &wire.LookResponse{}, Raw: wire.Raw(`[]`)},
 	} {
 		s := newSurface(t, answers(`{}`), func(cfg *Config) { cfg.Stderr = nil })
 		s.cfg.Standing = standing(associatedWith(replyingRelay{s.relay, reply}))

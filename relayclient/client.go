@@ -3,7 +3,6 @@ package relayclient
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -106,7 +105,7 @@ func (c *Client) Subscribe(buffer int) *Events { return c.feed.subscribe(buffer)
 // A Reply is the relay's answer to a request that it did not refuse.
 type Reply struct {
 	Response wire.Response
-	Raw      json.RawMessage // the response object as it came, kind included
+	Raw      wire.Raw // the response object as it came, kind included
 }
 
 // Do performs op in a namespace; "" stands for the principal's own. Send and raww carry their

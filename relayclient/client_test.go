@@ -93,7 +93,7 @@ func TestAnswerComesWithTheRelaysOwnObject(t *testing.T) {
 		reply, err := c.Do(t.Context(), "", look("b@demo"))
 		wantLook(t, reply, err)
 		if !strings.Contains(string(reply.Raw), `"new":{"n":12345678901234567890}`) {
-			t.Errorf("a key of a newer relay was lost: %s", reply.Raw)
+			t.Errorf("a key of a newer relay was lost: %s", string(reply.Raw))
 		}
 	})
 }

@@ -174,7 +174,7 @@ func testWrongValues(t *testing.T, path string, response, at *node) (fatal int) 
 			case err != nil:
 				t.Errorf("%s = %s: failed: %v", path, value, err)
 			case string(reply.Raw) != o.response:
-				t.Errorf("%s = %s: got %s, want %s", path, value, reply.Raw, o.response)
+				t.Errorf("%s = %s: got %s, want %s", path, value, string(reply.Raw), o.response)
 			}
 			if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
 				t.Errorf("%s = %s: the next call failed: %v", path, value, err)

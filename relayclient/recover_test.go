@@ -239,7 +239,7 @@ func TestTextOfAnAnswer(t *testing.T) {
 				reply, err := c.Do(t.Context(), "", look("b"))
 				wantLook(t, reply, err)
 				if got := reply.Response.(*wire.LookResponse).SnapshotLines[0]; got != test.want || !utf8.Valid(reply.Raw) {
-					t.Errorf("got %q in %q, want %q", got, reply.Raw, test.want)
+					t.Errorf("got %q in %q, want %q", got, string(reply.Raw), test.want)
 				}
 				if _, err := c.Do(t.Context(), "", &wire.ChoicesList{}); err != nil {
 					t.Errorf("the next call failed: %v", err)

@@ -222,6 +222,6 @@ func checkReply(t *testing.T, r *transcript, e *exchange, reply *relayclient.Rep
 		return
 	}
 	if reply.Response.ResponseKind() != e.response.Response.ResponseKind() || !bytes.Equal(reply.Raw, e.response.Raw) {
-		t.Errorf("%s: got  %s\nwant %s", operation, reply.Raw, e.response.Raw)
+		t.Errorf("%s: got  %s\nwant %s", operation, string(reply.Raw), string(e.response.Raw))
 	}
 }

@@ -95,7 +95,7 @@ func replayTools(t *testing.T, s *surface) {
 					}
 				}
 				seen[release+" "+operation] = true
-				s.tools.expectAnswer(t, outcome, operation, e.response.Raw)
+				s.tools.expectAnswer(t, outcome, operation, json.RawMessage(e.response.Raw))
 			})
 		}
 	}

@@ -13,6 +13,7 @@
 // The types here are those of relay 0.8 and later. A [Vocabulary] is what one generation of relays has; that of relay
 // 0.5 is in package wire05.
 //
-// Secrets have the type [Secret], which every way of printing masks. Encode alone writes their text.
+// Secrets have the type [Secret], which every way of printing masks. Encode alone writes their text. What is kept as
+// it came, [Raw] and [Extra], may hold one too, and prints without its values.
 // For that reason, and for Extra, frames are for Encode and Decode, not for encoding/json.
 package wire

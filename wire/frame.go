@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"reflect"
 )
 
@@ -54,9 +53,8 @@ type ResponseFrame struct {
 	// RequestID is the id of the request. Nil: a refused hello, or a notice before the relay hangs up.
 	RequestID *string  `json:"request_id,omitempty"`
 	Response  Response `json:"-"`
-	// Raw is the response object as it came, with U+FFFD for what is no text. [Encode] ignores it. It
-	// shows what it holds, keys of principals too, to whoever prints it.
-	Raw json.RawMessage `json:"-"`
+	// Raw is the response object as it came, with U+FFFD for what is no text. [Encode] ignores it.
+	Raw Raw `json:"-"`
 	// Bare: the line is the response object itself, as relay 0.5 answers a bare request, and a line that it
 	// can't read.
 	Bare  bool  `json:"-"`

@@ -136,7 +136,7 @@ func TestBrokenResponseStillNamesItsRequest(t *testing.T) {
 	if want := (&DecodeError{"response.results", "an array", "nothing"}); !reflect.DeepEqual(err, error(want)) {
 		t.Errorf("got error %v, want %v", err, want)
 	}
-	want := &ResponseFrame{RequestID: new("7f"), Raw: json.RawMessage(`{"kind":"send"}`)}
+	want := &ResponseFrame{RequestID: new("7f"), Raw: Raw(`{"kind":"send"}`)}
 	if !reflect.DeepEqual(frame, Frame(want)) {
 		t.Errorf("got %#v, want %#v", frame, want)
 	}

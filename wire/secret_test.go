@@ -35,7 +35,14 @@ func shows(text string) bool {
 // secretHolders returns values that hold the secret in every place where one can stand.
 func secretHolders() map[string]any {
 	secret := NewSecret(secretText)
+	raw := []byte(`{"psk":"` + secretText + `"}`)
+	extra := Extra{"psk": raw}
 	return map[string]any{
+		"raw":              Raw(raw),
+		"response frame":   &ResponseFrame{Raw: raw, Extra: extra},
+		"extra":            extra,
+		"unknown frame":    &UnknownFrame{Kind: "key", Extra: extra},
+		"unknown response": &UnknownResponse{Kind: "key", Extra: extra},
 		"secret":           secret,
 		"pointer":          &secret,
 		"slice":            []Secret{secret},

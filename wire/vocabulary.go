@@ -121,12 +121,13 @@ func (v *Vocabulary) decodeRequest(m map[string]json.RawMessage) (Frame, error) 
 }
 
 func (v *Vocabulary) decodeResponse(m map[string]json.RawMessage) (Frame, error) {
-	f := &ResponseFrame{Raw: m["response"]}
+	raw := m["response"]
+	f := &ResponseFrame{Raw: Raw(raw)}
 	delete(m, "response")
 	if _, err := decodeOpen(m, f); err != nil {
 		return nil, err
 	}
-	response, err := v.response(f.Raw)
+	response, err := v.response(raw)
 	if err != nil {
 		return f, within("response", err)
 	}
