@@ -1,12 +1,15 @@
-package scripts
+package scripts_test
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,23 +18,24 @@ import (
 	"github.com/agentmux/agentmux-go/wire"
 )
 
-// An unreliableRelay answers look and send, and does at random whatever a relay can do wrong. It notes what it was
-// asked, so that the answers which a client got can be held against it.
+// An unreliableRelay answers whatever it is asked, and does at random whatever a relay can do wrong. It tells the
+// ledger what it was asked.
 type unreliableRelay struct {
 	ctx     context.Context // ends its goroutines
+	ledger  *soakLedger
+	stalls  bool // it may also keep its client waiting for seconds: that costs nothing where time is virtual
 	serving sync.WaitGroup
 
 	mu        sync.Mutex
 	rnd       *rand.Rand
-	submitted map[string]int // how often each message or target came
 	live      map[net.Conn]struct{}
+	listener  *net.UnixListener // nil: clients dial
 	downUntil time.Time
 }
 
-func newUnreliableRelay(ctx context.Context, seed uint64) *unreliableRelay {
+func newUnreliableRelay(ctx context.Context, ledger *soakLedger) *unreliableRelay {
 	return &unreliableRelay{
-		ctx: ctx, rnd: rand.New(rand.NewPCG(seed, 0)),
-		submitted: make(map[string]int), live: make(map[net.Conn]struct{}),
+		ctx: ctx, ledger: ledger, rnd: rand.New(rand.NewPCG(*soakSeed, 0)), live: make(map[net.Conn]struct{}),
 	}
 }
 
@@ -50,15 +54,61 @@ func (r *unreliableRelay) dial(context.Context, string) (net.Conn, error) {
 		return nil, []error{syscall.ECONNREFUSED, syscall.ENOENT}[r.rnd.IntN(2)]
 	}
 	ours, theirs := net.Pipe()
-	r.live[theirs] = struct{}{}
-	r.serving.Go(func() {
-		r.serve(theirs)
-		_ = theirs.Close()
-		r.mu.Lock()
-		delete(r.live, theirs)
-		r.mu.Unlock()
-	})
+	r.attach(theirs)
 	return ours, nil
+}
+
+// listen serves a Unix socket, which goes away with every restart, or is left behind with nobody there.
+func (r *unreliableRelay) listen(socket string) error {
+	defer context.AfterFunc(r.ctx, func() { r.restart(0) })()
+	for r.ctx.Err() == nil {
+		listener, err := r.open(socket)
+		if err != nil {
+			return err
+		}
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				break // it restarts
+			}
+			r.mu.Lock()
+			r.attach(conn)
+			r.mu.Unlock()
+		}
+		r.mu.Lock()
+		away := time.Until(r.downUntil)
+		r.mu.Unlock()
+		r.sleep(away)
+	}
+	return nil
+}
+
+// open opens the socket, in place of one that was left behind.
+func (r *unreliableRelay) open(socket string) (*net.UnixListener, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	listener.SetUnlinkOnClose(r.rnd.IntN(2) == 0)
+	r.listener = listener
+	return listener, nil
+}
+
+// attach serves a connection until it ends. r.mu is held.
+func (r *unreliableRelay) attach(conn net.Conn) {
+	r.live[conn] = struct{}{}
+	r.serving.Go(func() {
+		r.serve(conn)
+		_ = conn.Close()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.live, conn)
+	})
 }
 
 // restart hangs up on everybody and stays away for a while.
@@ -66,122 +116,210 @@ func (r *unreliableRelay) restart(away time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.downUntil = time.Now().Add(away)
+	if r.listener != nil {
+		_ = r.listener.Close() // again, if it restarts already
+	}
 	for conn := range r.live {
 		_ = conn.Close()
 	}
 }
 
+// A soakRequest is a frame of the client's, as the relay reads it.
+type soakRequest struct {
+	Frame         string
+	PrincipalID   string `json:"principal_id"`
+	IdentityToken string `json:"identity_token"`
+	RequestID     string `json:"request_id"`
+	Namespace     string
+	Request       map[string]any
+}
+
+// operation is what is asked for.
+func (q *soakRequest) operation() string {
+	operation, _ := q.Request["operation"].(string)
+	return operation
+}
+
+// mark is what tells the request from others that ask for the same operation.
+func (q *soakRequest) mark() string {
+	key := soakOperations[q.operation()].key
+	if key == "" {
+		return q.Namespace
+	}
+	mark, _ := q.Request[key].(string)
+	return mark
+}
+
+// name is what the ledger knows the request by.
+func (q *soakRequest) name() string { return q.operation() + " " + q.mark() }
+
 // serve reads requests and answers each in a goroutine of its own, so that answers overtake each other.
 func (r *unreliableRelay) serve(conn net.Conn) {
 	stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 	defer stop()
-	var write sync.Mutex
-	say := func(text string) {
-		write.Lock()
-		defer write.Unlock()
-		_, _ = io.WriteString(conn, text) // a client that has gone is no concern of the relay's
-	}
+	c := soakConn{relay: r, Conn: conn, turn: make(chan struct{}, 1)}
 	lines := wire.NewLineReader(conn, 0)
 	for {
 		line, err := lines.ReadLine()
 		if err != nil {
 			return
 		}
-		frame, err := wire.Decode(line)
-		if err != nil {
-			panic(fmt.Sprintf("the client sent %q: %v", line, err))
+		var q soakRequest
+		if err := json.Unmarshal(line, &q); err != nil {
+			r.ledger.t.Errorf("the client sent %q: %v", line, err)
+			return
 		}
-		switch frame := frame.(type) {
-		case *wire.Hello:
-			if !r.greet(frame, say) {
-				return
+		if q.Frame != "hello" {
+			serial := r.ledger.submit(q.name())
+			r.serving.Go(func() { c.answer(&q, serial) })
+			if r.stalls && r.roll(600) == 0 {
+				r.sleep(r.awhile(12 * time.Second)) // and does not read
 			}
-		case *wire.RequestFrame:
-			r.note(frame.Request)
-			r.serving.Go(func() { r.answer(conn, frame, say) })
+			continue
 		}
+		c.token = q.IdentityToken
+		if !c.greet(q.PrincipalID) {
+			return
+		}
+	}
+}
+
+// A soakConn is a connection of the relay's.
+type soakConn struct {
+	net.Conn
+	relay *unreliableRelay
+	token string
+	turn  chan struct{} // held by who writes; a mutex would stop a bubble's clock
+}
+
+// hold lets nobody write for a while.
+func (c *soakConn) hold(d time.Duration) {
+	c.turn <- struct{}{}
+	c.relay.sleep(d)
+	<-c.turn
+}
+
+// say writes pieces, with a pause after each but the last. A client that has gone is no concern of the relay's.
+func (c *soakConn) say(pieces ...string) {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	for i, piece := range pieces {
+		if i > 0 {
+			c.relay.sleep(time.Millisecond)
+		}
+		_, _ = c.Write([]byte(piece))
 	}
 }
 
 // greet answers a hello and reports whether the connection goes on.
-func (r *unreliableRelay) greet(hello *wire.Hello, say func(string)) bool {
-	switch r.roll(40) {
+func (c *soakConn) greet(principal string) bool {
+	switch c.relay.roll(40) {
 	case 0:
-		say(`{"frame":"response","response":{"kind":"error","error":{"code":"runtime_identity_claim_conflict","message":"connected elsewhere"}}}` + "\n")
+		c.say(toNobody("runtime_identity_claim_conflict", "connected elsewhere"))
 		return false
 	case 1:
 		return false
 	case 2:
-		r.sleep(3 * time.Second)
+		c.say(toNobody("authorization_unknown_credential", "not "+c.token))
 		return false
+	case 3:
+		if c.relay.stalls {
+			c.relay.sleep(3 * time.Second)
+			return false
+		}
 	}
-	say(fmt.Sprintf(`{"frame":"hello_ack","schema_version":"1","principal_id":%q}`+"\n", hello.PrincipalID))
+	c.say(fmt.Sprintf(`{"frame":"hello_ack","schema_version":"1","principal_id":%q}`+"\n", principal))
 	return true
 }
 
-func (r *unreliableRelay) note(op wire.Operation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.submitted[markOf(op)]++
+// toNobody is an error that answers no request.
+func toNobody(code, message string) string {
+	const frame = `{"frame":"response","response":{"kind":"error","error":{"code":%q,"message":%q}}}` + "\n"
+	return fmt.Sprintf(frame, code, message)
 }
 
-// markOf is what tells one request from all others.
-func markOf(op wire.Operation) string {
-	switch op := op.(type) {
-	case *wire.Send:
-		return op.Message
-	case *wire.Look:
-		return op.TargetSession
-	default:
-		panic(fmt.Sprintf("a request that nobody made: %T", op))
-	}
-}
+// soakFarewell is the code of what the relay says to nobody before it hangs up.
+const soakFarewell = "runtime_bundle_reloaded"
+
+// What a client passes over: events, blank lines, an acknowledgement out of turn, frames of a kind that it does not know.
+const (
+	soakEvent    = `{"frame":"event","event":{"event_type":"delivery_outcome"}}` + "\r\n"
+	soakOddities = "\n" + `{"frame":"hello_ack","schema_version":"1","principal_id":"nobody@demo"}` +
+		"\n" + `{"frame":"novelty","novelty":1}` + "\n"
+)
 
 // answer answers a request, or fails to.
-func (r *unreliableRelay) answer(conn net.Conn, request *wire.RequestFrame, say func(string)) {
-	var body string
-	switch op := request.Request.(type) {
-	case *wire.Send:
-		body = fmt.Sprintf(`{"kind":"send","results":[{"target_session":"b","message_id":%q,"outcome":"queued"}]}`, op.Message)
-	case *wire.Look:
-		body = fmt.Sprintf(`{"kind":"look","target_session":%q,"snapshot_format":"lines","snapshot_lines":[]}`, op.TargetSession)
+func (c *soakConn) answer(q *soakRequest, serial int) {
+	r := c.relay
+	fill := strings.NewReplacer(
+		"MARK", q.mark(), "SERIAL", strconv.Itoa(serial), "SECRET", soakSecret, "ID", q.RequestID).Replace
+	respond := func(response string) string {
+		return fill(`{"frame":"response","request_id":"ID","response":` + response + "}\n")
 	}
-	id, err := json.Marshal(request.RequestID)
-	if err != nil {
-		panic(err)
-	}
-	line := fmt.Sprintf(`{"frame":"response","request_id":%s,"response":%s}`+"\n", id, body)
-	const event = `{"frame":"event","event":{"event_type":"delivery_outcome"}}` + "\n"
-	switch r.roll(500) {
+	line := respond(q.answer(r.roll(10) == 0))
+	farewell := toNobody(soakFarewell, "goodbye "+c.token)
+	switch r.roll(600) {
 	case 0:
-		_ = conn.Close()
+		_ = c.Close()
 	case 1:
-		say(line[:len(line)/2])
-		_ = conn.Close()
-	case 2:
-		say("{garbage\n")
-	case 3:
-		say(`{"frame":"response","response":{"kind":"error","error":{"code":"runtime_bundle_reloaded","message":"goodbye"}}}` + "\n")
-		_ = conn.Close()
-	case 4: // never
-	case 5:
-		r.sleep(6 * time.Second)
-		say(line)
-	case 6, 7:
-		r.sleep(time.Duration(1+r.roll(4900)) * time.Millisecond)
-		say(line)
-	case 8:
-		say(strings.Repeat(event, 100) + line + line)
-	case 9:
-		say(fmt.Sprintf(`{"frame":"response","request_id":%s,"response":{"kind":"error","error":{"code":"validation_unknown_target","message":"no such target"}}}`+"\n", id))
-	case 10:
-		say(fmt.Sprintf(`{"frame":"response","request_id":%s,"response":{"kind":"up"}}`+"\n", id))
-	case 11:
-		r.restart(time.Duration(r.roll(2000)) * time.Millisecond)
+		c.say(line[:r.roll(len(line))])
+		_ = c.Close()
+	case 2: // no JSON
+		c.say(fill(`{"frame":"response","request_id":"ID","response":{"kind":"change_psk","psk":"SECRET-SERIAL"` + "\n"))
+	case 3: // no response that the protocol has
+		c.say(respond(`{"kind":"list","psk":"SECRET-SERIAL","bundle":"SECRET-SERIAL"}`))
+	case 4:
+		c.say(farewell)
+		_ = c.Close()
+	case 5: // a false alarm
+		c.say(farewell, line)
+	case 6:
+		c.say(respond(`{"kind":"error","error":{"code":"validation_no","message":"","details":{"serial":SERIAL,"psk":"SECRET-SERIAL"}}}`))
+	case 7:
+		c.say(respond(`{"kind":"error","error":{"code":"runtime_busy","message":"","details":{"serial":SERIAL,"psk":"SECRET-SERIAL"}}}`))
+	case 8: // another kind of response
+		c.say(respond(`{"kind":"identity_introspect","serial":SERIAL,"principal_id":"a@demo","verified":true,"psk":"SECRET-SERIAL"}`))
+	case 9: // more than was asked for
+		c.say(strings.Repeat(soakEvent, 1+r.roll(1000)) + soakOddities + strings.Replace(line, q.RequestID, "nobody's", 1) + line + line)
+	case 10, 11, 12: // in pieces
+		at := r.roll(len(line))
+		c.say(line[:at], line[at:at+(len(line)-at)/2], line[at+(len(line)-at)/2:])
+	case 13:
+		r.restart(r.awhile(2 * time.Second))
+	case 14, 15:
+		r.sleep(r.awhile(4900 * time.Millisecond))
+		c.say(line)
+	case 16:
+		if r.stalls { // and gives no answer at all
+			return
+		}
+		c.say(line)
+	case 17:
+		if r.stalls { // with everything, for longer than a client waits, even for up and down
+			c.hold(r.awhile(90 * time.Second))
+		}
+		c.say(line)
 	default:
 		r.sleep(time.Duration(r.roll(20)) * time.Millisecond)
-		say(line)
+		c.say(line)
 	}
+}
+
+// answer is the right response. A relay in spite of path returns the key that was to be written.
+func (q *soakRequest) answer(inSpiteOfPath bool) string {
+	path, ok := q.Request["output_path"].(string)
+	if ok && !inSpiteOfPath {
+		return strings.ReplaceAll(writtenPeer, "PATH", path)
+	}
+	return soakOperations[q.operation()].answer
+}
+
+// awhile is a time of limit at most, or a hundredth of it where time is real.
+func (r *unreliableRelay) awhile(limit time.Duration) time.Duration {
+	if !r.stalls {
+		limit /= 100
+	}
+	return time.Duration(r.roll(int(limit)))
 }
 
 func (r *unreliableRelay) sleep(d time.Duration) {
