@@ -24,7 +24,7 @@ type recordedLine struct {
 }
 
 // recordedLines returns every line of the transcripts of relay 0.5, whose form package wire's test describes.
-func recordedLines(t *testing.T) []recordedLine {
+func recordedLines(t testing.TB) []recordedLine {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/transcripts/0.5.*/*.txt")
 	if err != nil || len(files) == 0 {
