@@ -190,35 +190,12 @@ func testRawwAgent05(t *testing.T, w *world, alpha *client) {
 }
 
 func testGrant(t *testing.T, w *world, alpha *client) {
-	for _, decision := range []struct {
-		args         object
-		code, reason string
-		learned      object // by the agent
-	}{
-		{object{"outcome": "selected", "option_id": "yes-once"}, "null", "null", object{"outcome": "selected", "optionId": "yes-once"}},
-		{object{"outcome": "cancelled"}, `"runtime_permission_request_cancelled"`, `"permission request was cancelled by UI decision"`, object{"outcome": "cancelled"}},
-	} {
-		alpha.call(t, "send", object{"message": "please ask for permission", "targets": []string{"coder"}})
-		pending := alpha.awaitDecision(t, w.surface.decisions)
-		details := pending["requested_details"].(object)
-		delete(details, "acp_request_id") // a number, counted up
-		delete(details, "raw")            // the agent's request as it came
-		w.expect(t, pending, `{
-			"permission_request_id": "<uuid>", "message_id": "<uuid>", "target_session": "coder@demo", "enqueued_at": "<time>", "requested_kind": "other",
-			"requested_details": {
-				"tool_call_title": "delete everything",
-				"options": [
-					{"option_id": "yes-once", "name": "Yes, once", "kind": "allow_once"},
-					{"option_id": "no", "name": "No", "kind": "reject_once"}]}}`)
-
-		decision.args["permission_request_id"] = pending["permission_request_id"]
-		w.expect(t, alpha.call(t, "grant", object{"command": "resolve", "args": decision.args}), fmt.Sprintf(`{
-			"schema_version": "1", "status": "resolved", "permission_request_id": "<uuid>", "outcome": %q,
-			"reason_code": %s, "reason": %s}`, decision.args["outcome"], decision.code, decision.reason))
-		w.awaitOutcome(t, decision.learned)
-		w.expect(t, alpha.call(t, "grant", object{"command": "list", "args": object{"bundle_name": "demo"}}),
-			`{"schema_version": "1", "bundle_name": "demo", "pending_requests": []}`)
-	}
+	w.expectDecisions(t, alpha, decisions{
+		call:      func(args object) toolCall { return toolCall{"grant", object{"command": "resolve", "args": args}} },
+		answer:    `{"schema_version": "1", "status": "resolved", "permission_request_id": "<uuid>", `,
+		cancelled: `"reason_code": "runtime_permission_request_cancelled", "reason": "permission request was cancelled by UI decision"`,
+		none:      `{"schema_version": "1", "bundle_name": "demo", "pending_requests": []}`,
+	})
 }
 
 // testAutomaticSurface lets the server find out which relay there is.
@@ -287,14 +264,7 @@ coder = "idle"
 `, "config", "bundles", "other.toml")
 	w.startRelay(t)
 	servers := map[string]*client{"alpha": w.connect(t, "alpha"), "bravo": w.connect(t, "bravo")}
-	for _, test := range []struct {
-		name    string
-		session string // alpha may do everything, bravo is a guest: see testdata/interop05/policies.toml
-		tool    string
-		args    object
-		code    string
-		details string
-	}{
+	w.expectRefusals(t, servers, []refusedCall{
 		{"an unknown target", "alpha", "send", object{"message": "hello", "targets": []string{"nobody", "bravo"}},
 			"validation_unknown_target", `{"unknown_targets": ["nobody"]}`},
 		{"a session of another bundle", "alpha", "look", object{"target_session": "delta@annex"},
@@ -321,12 +291,7 @@ coder = "idle"
 		{"grant by a guest", "bravo", "grant", object{"command": "list"},
 			"authorization_forbidden", `{"capability": "grant", "bundle_name": "demo", "requester_session": "bravo",
 				"reason": "grant policy scope does not allow permission list"}`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			refusal := servers[test.session].refused(t, test.code, test.tool, test.args)
-			w.expect(t, refusal["details"], test.details)
-		})
-	}
+	})
 }
 
 // While no relay runs, list shows the home bundle as it is configured, and all else says how to start one.

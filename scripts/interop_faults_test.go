@@ -12,14 +12,7 @@ func (p programs) testRefusals(t *testing.T) {
 	w := p.start(t)
 	servers := map[string]*client{"alpha": w.connect(t, "alpha"), "bravo": w.connect(t, "bravo")}
 	servers["alpha"].call(t, "new", object{"command": "peer", "args": object{"principal_id": "eve@GLOBAL"}})
-	for _, test := range []struct {
-		name    string
-		session string // alpha may do everything, bravo is a guest: see testdata/interop/policies.toml
-		tool    string
-		args    object
-		code    string
-		details string
-	}{
+	w.expectRefusals(t, servers, []refusedCall{
 		{"a bare target", "alpha", "look", object{"target_session": "bravo"},
 			"validation_unqualified_target", `{"target": "bravo"}`},
 		{"an unknown target", "alpha", "send", object{"message": "hello", "targets": []string{"nobody"}},
@@ -40,10 +33,24 @@ func (p programs) testRefusals(t *testing.T) {
 		{"updown by a guest", "bravo", "updown", object{"command": "down"},
 			"authorization_forbidden", `{"capability": "updown", "namespace": "demo", "requester_session": "bravo",
 				"reason": "updown policy scope does not allow bundle up/down transitions"}`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			refusal := servers[test.session].refused(t, test.code, test.tool, test.args)
-			w.expect(t, refusal["details"], test.details)
+	})
+}
+
+// A refusedCall is one that the relay refuses.
+type refusedCall struct {
+	name    string
+	session string // alpha may do everything, bravo is a guest: see policies.toml in testdata
+	tool    string
+	args    object
+	code    string
+	details string
+}
+
+func (w *world) expectRefusals(t *testing.T, servers map[string]*client, calls []refusedCall) {
+	for _, call := range calls {
+		t.Run(call.name, func(t *testing.T) {
+			refusal := servers[call.session].refused(t, call.code, call.tool, call.args)
+			w.expect(t, refusal["details"], call.details)
 		})
 	}
 }

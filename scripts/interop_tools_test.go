@@ -162,13 +162,33 @@ func testRawwAgent(t *testing.T, w *world, alpha *client) {
 }
 
 func testChoose(t *testing.T, w *world, alpha *client) {
+	w.expectDecisions(t, alpha, decisions{
+		call:      func(args object) toolCall { return toolCall{"choose", args} },
+		answer:    `{"schema_version": "1", "status": "resolved", "choice_request_id": "<uuid>", "decided_by": "alpha@demo", `,
+		cancelled: `"reason_code": "runtime_choices_request_cancelled", "reason": "choice request was cancelled by UI decision"`,
+		none:      `{"schema_version": "1", "pending_requests": []}`,
+	})
+}
+
+// decisions say how a surface takes them.
+type decisions struct {
+	call func(args object) toolCall
+
+	answer    string // its first members
+	cancelled string // its members that say why, where the decision was cancelled
+	none      string // what is answered to [surface.decisions] where nothing waits
+}
+
+// expectDecisions lets coder ask, takes the decision, and looks at what coder learned of it.
+func (w *world) expectDecisions(t *testing.T, alpha *client, d decisions) {
+	t.Helper()
 	for _, decision := range []struct {
-		args         object
-		code, reason string
-		learned      object // by the agent
+		args    object
+		reasons string
+		learned object // by the agent
 	}{
-		{object{"outcome": "selected", "option_id": "yes-once"}, "null", "null", object{"outcome": "selected", "optionId": "yes-once"}},
-		{object{"outcome": "cancelled"}, `"runtime_choices_request_cancelled"`, `"choice request was cancelled by UI decision"`, object{"outcome": "cancelled"}},
+		{object{"outcome": "selected", "option_id": "yes-once"}, `"reason_code": null, "reason": null`, object{"outcome": "selected", "optionId": "yes-once"}},
+		{object{"outcome": "cancelled"}, d.cancelled, object{"outcome": "cancelled"}},
 	} {
 		alpha.call(t, "send", object{"message": "please ask for permission", "targets": []string{"coder"}})
 		pending := alpha.awaitDecision(t, w.surface.decisions)
@@ -176,19 +196,17 @@ func testChoose(t *testing.T, w *world, alpha *client) {
 		delete(details, "acp_request_id") // a number, counted up
 		delete(details, "raw")            // the agent's request as it came
 		w.expect(t, pending, `{
-			"choice_request_id": "<uuid>", "message_id": "<uuid>", "target_session": "coder@demo", "enqueued_at": "<time>", "requested_kind": "other",
+			"`+w.surface.choice+`": "<uuid>", "message_id": "<uuid>", "target_session": "coder@demo", "enqueued_at": "<time>", "requested_kind": "other",
 			"requested_details": {
 				"tool_call_title": "delete everything",
 				"options": [
 					{"option_id": "yes-once", "name": "Yes, once", "kind": "allow_once"},
 					{"option_id": "no", "name": "No", "kind": "reject_once"}]}}`)
 
-		decision.args["choice_request_id"] = pending["choice_request_id"]
-		w.expect(t, alpha.call(t, "choose", decision.args), fmt.Sprintf(`{
-			"schema_version": "1", "status": "resolved", "choice_request_id": "<uuid>", "outcome": %q,
-			"decided_by": "alpha@demo", "reason_code": %s, "reason": %s}`, decision.args["outcome"], decision.code, decision.reason))
+		decision.args[w.surface.choice] = pending[w.surface.choice]
+		w.expect(t, alpha.ask(t, d.call(decision.args)), fmt.Sprintf(`%s "outcome": %q, %s}`, d.answer, decision.args["outcome"], decision.reasons))
 		w.awaitOutcome(t, decision.learned)
-		w.expect(t, alpha.call(t, "list", object{"command": "decisions"}), `{"schema_version": "1", "pending_requests": []}`)
+		w.expect(t, alpha.ask(t, w.surface.decisions), d.none)
 	}
 }
 
