@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -49,6 +50,24 @@ type work struct {
 
 // An answer is the object that a tool returns.
 type answer map[string]json.RawMessage
+
+// encode returns the object. Its members are JSON already and, unlike by encoding/json, not read once more.
+func (a answer) encode() json.RawMessage {
+	size := len("{}")
+	for key, value := range a {
+		size += len(key) + len(value) + len(`"":,`)
+	}
+	out := append(make([]byte, 0, size), '{')
+	for i, key := range slices.Sorted(maps.Keys(a)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, encode(key)...)
+		out = append(out, ':')
+		out = append(out, a[key]...)
+	}
+	return append(out, '}')
+}
 
 // meta reports whether the tool has commands to choose from.
 func (t *tool) meta() bool { return t.commands[0].name != "" }

@@ -70,10 +70,12 @@ func (x exchange[P, R]) run(ctx context.Context, s Standing, p P) (answer, map[s
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := answerOf(reply.Raw)
+	// The relay's own object, so that keys of newer relays are passed on.
+	members, err := reply.Raw.Members()
 	if err != nil {
 		return nil, nil, err
 	}
+	a := answer(members)
 	delete(a, "kind")
 	for _, key := range x.nulls {
 		if _, ok := a[key]; !ok {
@@ -104,15 +106,6 @@ func ask[R wire.Response](ctx context.Context, relay Relay, namespace string, op
 		}
 	}
 	return reply, response, nil
-}
-
-// answerOf returns the relay's own object as an answer, so that keys of newer relays are passed on.
-func answerOf(raw wire.Raw) (answer, error) {
-	var a answer
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return nil, err
-	}
-	return a, nil
 }
 
 // An unexpectedResponse is an answer that can't be given to the client.

@@ -196,7 +196,7 @@ func askForBundle(ctx context.Context, s Standing, namespace string) (json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	response, err := answerOf(reply.Raw)
+	response, err := reply.Raw.Members()
 	return response["bundle"], err
 }
 

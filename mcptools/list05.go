@@ -110,6 +110,6 @@ func (t *Tools) listSessionsOf(ctx context.Context, s Standing, b *Bundle) (json
 	if err != nil {
 		return nil, err
 	}
-	response, err := answerOf(reply.Raw)
+	response, err := reply.Raw.Members()
 	return response["bundle"], err
 }

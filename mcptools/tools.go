@@ -138,7 +138,7 @@ func (t *Tools) call(ctx context.Context, tool *tool, arguments json.RawMessage)
 		if err != nil {
 			return err
 		}
-		a = encode(object)
+		a = object.encode()
 		ending("success", success)
 		return nil
 	})

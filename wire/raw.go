@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -23,6 +24,15 @@ func (r Raw) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // MarshalText returns the length. It serves encoding/json too.
 func (r Raw) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Members returns the members of an object, whose values share its memory. The error, for anything else, is a
+// [*DecodeError].
+func (r Raw) Members() (map[string]json.RawMessage, error) {
+	if err := valid(r); err != nil {
+		return nil, err
+	}
+	return members(r)
+}
 
 // String returns the keys: a value may be a secret.
 func (e Extra) String() string { return fmt.Sprint(slices.Sorted(maps.Keys(e))) }
