@@ -101,12 +101,19 @@ func unanswered(e *relayclient.Error, s Standing) *Refusal {
 	} else {
 		r.Message += " Nothing was sent, so the call can be repeated."
 	}
-	if s.Remedy != nil {
-		if remedy := s.Remedy(e); remedy != "" {
-			r.Message += " " + remedy
-		}
-	}
+	r.Message = s.withRemedy(r.Message, e)
 	return r
+}
+
+// withRemedy returns a message that ends with what to do about e, if there is something to say.
+func (s Standing) withRemedy(message string, e *relayclient.Error) string {
+	if s.Remedy == nil {
+		return message
+	}
+	if remedy := s.Remedy(e); remedy != "" {
+		message += " " + remedy
+	}
+	return message
 }
 
 // data is the object that a client gets.

@@ -167,7 +167,7 @@ func (t *Tools) load(names []string) ([]*Bundle, error) {
 func (t *Tools) listBundle(ctx context.Context, s Standing, b *Bundle) (json.RawMessage, error) {
 	raw, err := askForBundle(ctx, s, b.Name)
 	if e := unavailable(err); e != nil && b.Name == s.Bundle {
-		down := downPrincipals{downBundle: t.homeBundleDown(b, e), Principals: []downPrincipal{}}
+		down := downPrincipals{downBundle: t.homeBundleDown(s, b, e), Principals: []downPrincipal{}}
 		for _, m := range b.Members {
 			down.Principals = append(down.Principals, downPrincipal{downMember: downMemberOf(m)})
 		}
@@ -239,11 +239,11 @@ func downMemberOf(m Member) downMember {
 	return downMember{ID: m.ID, Name: m.Name, Transport: m.Transport}
 }
 
-// homeBundleDown shows the home bundle as its failure history does.
-func (t *Tools) homeBundleDown(b *Bundle, e *relayclient.Error) downBundle {
+// homeBundleDown shows the home bundle as its failure history does, and what to do about the relay.
+func (t *Tools) homeBundleDown(s Standing, b *Bundle, e *relayclient.Error) downBundle {
 	failures := append([]json.RawMessage{}, t.cfg.Bundles.StartupFailures(b.Name)...) // never null
 	down := downBundle{
-		ID: b.Name, State: "down", StateReasonCode: CodeRelayUnavailable, StateReason: e.Error(),
+		ID: b.Name, State: "down", StateReasonCode: CodeRelayUnavailable, StateReason: s.withRemedy(e.Error()+".", e),
 		StartupFailureCount: len(failures), RecentStartupFailures: failures,
 	}
 	if e.IO == relayclient.NotFound {

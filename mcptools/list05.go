@@ -101,7 +101,7 @@ func (t *Tools) listSessionsOf(ctx context.Context, s Standing, b *Bundle) (json
 		down := struct {
 			downBundle
 			Sessions []downMember `json:"sessions"`
-		}{t.homeBundleDown(b, e), []downMember{}}
+		}{t.homeBundleDown(s, b, e), []downMember{}}
 		for _, m := range b.Members {
 			down.Sessions = append(down.Sessions, downMemberOf(m))
 		}

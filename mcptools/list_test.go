@@ -188,7 +188,7 @@ func TestListWithoutRelay(t *testing.T) {
 	const failures = `[{"sequence":1.0,"code":"x"},{"sequence":2}]`
 	eachGeneration(t, func(t *testing.T, g *generation) {
 		home := func(reasonCode string, reason error, count, failures string) string {
-			return g.home(reasonCode, reason.Error(), count, failures)
+			return g.home(reasonCode, reason.Error()+". Start a relay with: agentmux host relay.", count, failures)
 		}
 		tests := []struct {
 			name     string

@@ -294,7 +294,7 @@ coder = "idle"
 	})
 }
 
-// While no relay runs, list shows the home bundle as it is configured, and all else says how to start one.
+// While no relay runs, list shows the home bundle as it is configured, and all says how to start one.
 func (p programs) testRelayDown05(t *testing.T) {
 	t.Parallel()
 	w := p.newWorld(t)
@@ -305,7 +305,7 @@ func (p programs) testRelayDown05(t *testing.T) {
 			"schema_version": "1",
 			"bundle": {
 				"id": "demo", "state": "down", "state_reason_code": "`+reasonCode+`",
-				"state_reason": "connect <root>/state/bundles/demo/relay.sock: `+cause+`",
+				"state_reason": "connect <root>/state/bundles/demo/relay.sock: `+cause+". "+startRemedy+`",
 				"startup_failure_count": 0, "recent_startup_failures": [],
 				"sessions": [
 					{"id": "alpha", "name": "Alpha", "transport": "tmux"},

@@ -110,7 +110,11 @@ func (p programs) testRelayHangs(t *testing.T) {
 	}
 }
 
-// While no relay runs, list shows the home bundle as it is configured, and all else says how to start one.
+// startRemedy is what an answer says where no relay runs.
+const startRemedy = "Start a relay with: agentmux host relay --state-directory <root>/state. " +
+	"The state directory comes from --state-directory: if the relay uses another one, give it with --state-directory."
+
+// While no relay runs, list shows the home bundle as it is configured, and all says how to start one.
 func (p programs) testRelayDown(t *testing.T) {
 	t.Parallel()
 	w := p.newWorld(t)
@@ -121,7 +125,7 @@ func (p programs) testRelayDown(t *testing.T) {
 		w.expect(t, alpha.call(t, "list", object{"command": "principals"}), `{
 			"schema_version": "1",
 			"bundles": [
-				{"id": "demo", "hosted": false, "state": "down", "state_reason_code": "`+reasonCode+`", "state_reason": "`+reason+`",
+				{"id": "demo", "hosted": false, "state": "down", "state_reason_code": "`+reasonCode+`", "state_reason": "`+reason+". "+startRemedy+`",
 				 "startup_failure_count": 0, "recent_startup_failures": [],
 				 "principals": [
 					{"id": "alpha", "name": "Alpha", "transport": "tmux", "ready": false},
