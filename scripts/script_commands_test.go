@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +22,13 @@ import (
 
 // A scene is what the commands of one script share.
 type scene struct {
-	state   string
-	program string    // agentmux-mcp; a script may change the PATH
-	args    []string  // of the server
-	relay   io.Closer // nil while none runs
-	server  *server   // nil until a call needs it
+	state    string
+	program  string               // agentmux-mcp; a script may change the PATH
+	usual    []string             // arguments of a server
+	args     []string             // of the server
+	relays   map[string]io.Closer // those that run, by socket
+	scripted *relaytest.Relay     // the last one that was started; nil before it
+	server   *server              // nil until a call needs it
 }
 
 type sceneKey struct{}
@@ -38,22 +42,45 @@ func (w *scene) end() error {
 		stopped = w.server.stop()
 		w.server = nil
 	}
-	return errors.Join(stopped, w.endRelay())
+	return errors.Join(stopped, w.endRelays())
 }
 
-func (w *scene) endRelay() error {
-	if w.relay == nil {
+func (w *scene) endRelays() error {
+	var ended []error
+	for socket := range w.relays {
+		ended = append(ended, w.endRelay(socket))
+	}
+	return errors.Join(ended...)
+}
+
+func (w *scene) endRelay(socket string) error {
+	relay, ok := w.relays[socket]
+	if !ok {
 		return nil
 	}
-	relay := w.relay
-	w.relay = nil
+	delete(w.relays, socket)
 	return relay.Close()
 }
 
-// serve makes a relay the one of the scene, of which there is one at a time.
-func (w *scene) serve(ts *testscript.TestScript, relay io.Closer, err error) {
+// vacate readies a path for the socket of another relay.
+func (w *scene) vacate(ts *testscript.TestScript, socket string) {
+	ts.Check(w.endRelay(socket))
+	ts.Check(os.MkdirAll(filepath.Dir(socket), 0o700))
+}
+
+// play starts a relay that plays a file. Where that has requests and no hello, the hello and the silence at the end go
+// without saying.
+func (w *scene) play(ts *testscript.TestScript, file, socket, hello string) {
+	text := ts.ReadFile(file)
+	if strings.Contains(text, `"frame":"request"`) && !strings.Contains(text, `"frame":"hello"`) {
+		text = hello + text + "\nsilence\n"
+	}
+	script, err := relaytest.Parse(file, []byte(text))
 	ts.Check(err)
-	w.relay = relay
+	w.vacate(ts, socket)
+	relay, err := relaytest.Listen(socket, script)
+	ts.Check(err)
+	w.relays[socket], w.scripted = relay, relay
 }
 
 func (w *scene) socket() string { return filepath.Join(w.state, "relay.sock") }
@@ -67,24 +94,33 @@ func relayCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: relay FILE | relay stop")
 	}
 	w := sceneOf(ts)
-	ts.Check(w.endRelay())
 	if args[0] == "stop" {
+		ts.Check(w.endRelays())
 		return
 	}
-	text := ts.ReadFile(args[0])
-	if strings.TrimSpace(text) != "" && !strings.Contains(text, `"frame":"hello"`) {
-		text = usualHello + text + "\nsilence\n"
+	w.play(ts, args[0], w.socket(), usualHello)
+}
+
+const usualHello05 = `> {"frame":"hello","schema_version":"1","bundle_name":"demo","session_id":"alpha"}
+< {"frame":"hello_ack","schema_version":"1","bundle_name":"demo","session_id":"alpha"}
+`
+
+func relay05Command(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: relay05 FILE [BUNDLE]")
 	}
-	script, err := relaytest.Parse(args[0], []byte(text))
-	ts.Check(err)
-	relay, err := relaytest.Listen(w.socket(), script)
-	w.serve(ts, relay, err)
+	bundle := "demo"
+	if len(args) == 2 {
+		bundle = args[1]
+	}
+	w := sceneOf(ts)
+	w.play(ts, args[0], filepath.Join(w.state, "bundles", bundle, "relay.sock"), usualHello05)
 }
 
 func receivedCommand(ts *testscript.TestScript, neg bool, args []string) {
-	relay, scripted := sceneOf(ts).relay.(*relaytest.Relay)
-	if neg || len(args) != 1 || !scripted {
-		ts.Fatalf("usage, with a scripted relay: received N")
+	relay := sceneOf(ts).scripted
+	if neg || len(args) != 1 || relay == nil {
+		ts.Fatalf("usage, after relay or relay05: received N")
 	}
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -122,17 +158,17 @@ func demorelayCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: demorelay")
 	}
 	w := sceneOf(ts)
-	ts.Check(w.endRelay())
+	w.vacate(ts, w.socket())
 	listener, err := net.Listen("unix", w.socket())
 	ts.Check(err)
 	live := liveRelay{demorelay.New(demorelay.Sample()), make(chan error, 1)}
 	go func() { live.served <- live.relay.Serve(context.Background(), listener) }()
-	w.serve(ts, live, nil)
+	w.relays[w.socket()] = live
 }
 
 func serverCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
-		ts.Fatalf("usage: server ARG... | server stop")
+		ts.Fatalf("usage: server [...] ARG... | server stop")
 	}
 	w := sceneOf(ts)
 	if w.server != nil {
@@ -142,7 +178,11 @@ func serverCommand(ts *testscript.TestScript, neg bool, args []string) {
 		_, printErr := io.WriteString(ts.Stderr(), maskText(s.stderr.String()))
 		ts.Check(errors.Join(err, printErr))
 	}
-	if len(args) != 1 || args[0] != "stop" {
+	switch {
+	case len(args) == 1 && args[0] == "stop":
+	case len(args) > 0 && args[0] == "...":
+		w.args = slices.Concat(w.usual, args[1:])
+	default:
 		w.args = args
 	}
 }

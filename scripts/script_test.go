@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,12 +25,14 @@ var update = flag.Bool("update", false, "rewrite the golden sections of scripts 
 // TestScripts runs testdata/*.txtar: one case a file, named for its case. Beside what testscript brings, there are
 // these commands:
 //
-//	relay FILE            a scripted relay plays FILE on the socket of $STATE: see package relaytest. Unless the file
-//	                      has a hello of its own, alpha@demo says hello first, and silence ends it.
-//	relay stop            ends the relay; a line that was not played fails the script, here or at its end
-//	received N            waits until a scripted relay has received N lines, and prints what it has received
+//	relay FILE            a scripted relay plays FILE on the socket of $STATE: see package relaytest. Where the file has
+//	                      requests in frames and no hello, alpha@demo says hello first, and silence ends it.
+//	relay05 FILE [BUNDLE] the same for relay 0.5, on the socket of a bundle, demo if none is named
+//	relay stop            ends the relays; a line that was not played fails the script, here or at its end
+//	received N            waits until the scripted relay that was started last has received N lines, and prints them
 //	demorelay             a live sample relay serves the socket: see package demorelay
-//	server ARG...         the server is started with these arguments, in place of the usual ones
+//	server ARG...         the server is started with these arguments, in place of the usual ones; ... stands for
+//	                      those, where it comes first
 //	[!] call TOOL ARGS    calls a tool, on a server that is started at the first call, and prints its answer, or
 //	                      the error that it fails with
 //	request FILE          sends the lines of FILE to that server and prints the next line that comes
@@ -53,6 +56,7 @@ func TestScripts(t *testing.T) {
 		Setup:               func(env *testscript.Env) error { return setup(t, env) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"relay":        relayCommand,
+			"relay05":      relay05Command,
 			"demorelay":    demorelayCommand,
 			"server":       serverCommand,
 			"call":         callCommand,
@@ -117,9 +121,10 @@ func setup(t *testing.T, env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	w := &scene{state: state, program: program, args: []string{
+	usual := []string{
 		"--bundle", "demo", "--session-name", "alpha", "--config-directory", config, "--state-directory", state,
-	}}
+	}
+	w := &scene{state: state, program: program, usual: usual, args: usual, relays: make(map[string]io.Closer)}
 	env.Values[sceneKey{}] = w
 	env.Defer(func() {
 		// Too late for the script to fail by itself.

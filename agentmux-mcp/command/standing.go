@@ -138,7 +138,7 @@ func (r *resident) remedy(a association.Association, e *relayclient.Error) strin
 	if e.Kind != relayclient.Unavailable {
 		return ""
 	}
-	if r.socket != "" {
+	if e.Socket == r.socket {
 		return fmt.Sprintf("The socket comes from %s: check the path, and that what serves it runs.", r.input.Flag(flagSocket))
 	}
 	state := a.Roots.State
