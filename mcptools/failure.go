@@ -96,9 +96,12 @@ func unanswered(e *relayclient.Error, s Standing) *Refusal {
 		r.Code = CodeUnexpectedFailure
 		r.Message = fmt.Sprintf("the exchange with the relay at %s failed: %v.", e.Socket, e.Err)
 	}
-	if e.Written {
+	switch {
+	case e.Written:
 		r.Message += " " + outcomeUnknown
-	} else {
+	case e.Kind == relayclient.Unexpected:
+		r.Message += " Nothing was sent, and nothing will be until that is mended."
+	default:
 		r.Message += " Nothing was sent, so the call can be repeated."
 	}
 	r.Message = s.withRemedy(r.Message, e)

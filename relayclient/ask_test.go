@@ -31,7 +31,10 @@ func TestAsk(t *testing.T) {
 		{"refused", asked + refused, "refused validation_unknown_sender", 0},
 		{"silent", asked + "silence", "receive timeout TimedOut written", relayclient.HelloTimeout},
 		{"hung up again and again", "serve\n" + asked, "receive unavailable UnexpectedEof written", relayclient.ConnectBudget},
-		{"full for ever", "serve\n" + asked + full, "receive timeout TimedOut written", relayclient.ConnectBudget},
+		{"full for ever", "serve\n" + asked + full, "receive timeout TimedOut", relayclient.ConnectBudget},
+		{"refused by a relay that knows no bare requests",
+			asked + `< {"frame":"response","response":{"kind":"error","error":{"code":"validation_invalid_arguments","message":"what?"}}}` + "\n",
+			"receive unexpected Other", 0},
 		{"greeted", asked + `< {"frame":"hello_ack","schema_version":"1","principal_id":"alpha@demo"}` + "\nsilence", "receive unexpected InvalidData written", 0},
 		{"nonsense", asked + "<< \"{bad\\n\"\nsilence", "receive unexpected InvalidData written", 0},
 	}

@@ -147,8 +147,8 @@ func (c *Client) Do(ctx context.Context, namespace string, op wire.Operation) (*
 
 // replyOf is what a caller gets for an answer.
 func replyOf(answer *wire.ResponseFrame) (*Reply, error) {
-	if refusal, ok := answer.Response.(*wire.ErrorResponse); ok {
-		return nil, &refusal.Error
+	if refusal := refusalIn(answer); refusal != nil {
+		return nil, refusal
 	}
 	return &Reply{Response: answer.Response, Raw: answer.Raw}, nil
 }

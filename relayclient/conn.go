@@ -89,34 +89,28 @@ func (c *Client) start(stream net.Conn, token wire.Secret) *conn {
 	return conn
 }
 
-// open says what opens the connection and returns the relay's answer to it, unless that is a refusal. The error is
-// late if none came in time.
+// open says what opens the connection and returns the relay's answer to it. The error is late if none came in time.
 func (c *conn) open(ctx context.Context, frame []byte, late error) (wire.Frame, error) {
 	select {
 	case c.writes <- &outgoing{"", frame, make(chan written, 1)}:
 	case <-c.dead:
 	}
-	var answer wire.Frame
 	select {
-	case answer = <-c.first:
+	case answer := <-c.first:
+		return answer, nil
 	case <-ctx.Done():
 		if ctx.Err() == context.Canceled {
 			return nil, net.ErrClosed // by Close
 		}
 		return nil, late
 	case <-c.dead:
-		select { // the relay may have answered before it hung up
-		case answer = <-c.first:
-		default:
-			return nil, c.cause
-		}
 	}
-	if response, ok := answer.(*wire.ResponseFrame); ok {
-		if refusal, ok := response.Response.(*wire.ErrorResponse); ok {
-			return nil, &refusal.Error
-		}
+	select { // the relay may have answered before it hung up
+	case answer := <-c.first:
+		return answer, nil
+	default:
+		return nil, c.cause
 	}
-	return answer, nil
 }
 
 // call writes a request and waits for its answer. The error is an [*unsentError] if nothing was written.
@@ -356,18 +350,18 @@ func (c *conn) acknowledge(frame wire.Frame) bool {
 
 // answer hands a response to the call that waits for it, if one does.
 func (c *conn) answer(frame *wire.ResponseFrame) error {
-	refusal, refused := frame.Response.(*wire.ErrorResponse)
-	if refused {
-		c.hideToken(&refusal.Error)
+	refusal := refusalIn(frame)
+	if refusal != nil {
+		c.hideToken(refusal)
 	}
 	switch {
 	case frame.RequestID != nil:
 		if answer := c.take(*frame.RequestID); answer != nil {
 			answer <- frame
 		}
-	case refused:
+	case refusal != nil:
 		c.mu.Lock()
-		c.farewell = &farewell{&refusal.Error, slices.Clone(c.unanswered)}
+		c.farewell = &farewell{refusal, slices.Clone(c.unanswered)}
 		c.mu.Unlock()
 		c.acknowledge(frame)
 	case frame.Bare && !c.acknowledge(frame):

@@ -19,17 +19,19 @@ const (
 
 // connect makes a connection on which the relay acknowledges the hello.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
-	conn, ack, err := c.open(ctx, opening{
+	conn, _, err := c.open(ctx, opening{
 		op:    "hello",
 		frame: func(token wire.Secret) wire.Frame { return c.cfg.Dialect.Hello(c.cfg.Principal, token) },
-		late:  timeoutError(fmt.Sprintf("the hello was not acknowledged within %v", HelloTimeout)),
+		check: func(answer wire.Frame) error {
+			if refusal := refusalIn(answer); refusal != nil {
+				return refusal
+			}
+			return c.cfg.Dialect.Acknowledged(answer, c.cfg.Principal)
+		},
+		late: timeoutError(fmt.Sprintf("the hello was not acknowledged within %v", HelloTimeout)),
 	})
 	if err != nil {
 		return nil, c.connectError(err)
-	}
-	if err := c.cfg.Dialect.Acknowledged(ack, c.cfg.Principal); err != nil {
-		conn.fail(err)
-		return nil, c.connectError(&openError{"hello", err})
 	}
 	return conn, nil
 }
@@ -37,7 +39,8 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 // Ask performs op on a connection that is made for it, without a hello and so for nobody in particular, as relay
 // 0.5 allows for its list. Of cfg, Principal, Token and Reconnecting are not looked at. It must be an operation
 // without side effects: where the relay stays silent, it is asked again, [Dialect.Silences] times in all and
-// [HelloTimeout] each time. The errors are those of [Client.Do].
+// [HelloTimeout] each time. The errors are those of [Client.Do], but for [UnsupportedError]: a relay that does not
+// know bare requests, which are all that can be asked so, has refused what opens a connection, as with a hello.
 func Ask(ctx context.Context, cfg Config, op wire.Operation) (*Reply, error) {
 	cfg.Token = nil
 	c := New(cfg)
@@ -45,17 +48,41 @@ func Ask(ctx context.Context, cfg Config, op wire.Operation) (*Reply, error) {
 	conn, answer, err := c.open(ctx, opening{
 		op:    "receive",
 		frame: func(wire.Secret) wire.Frame { return &wire.RequestFrame{Request: op, Bare: true} },
+		check: checkAnswer,
 		late:  timeoutError(fmt.Sprintf("no answer came within %v", HelloTimeout)),
 	})
 	if err != nil {
 		return nil, c.askError(ctx, err)
 	}
 	conn.fail(net.ErrClosed)
-	response, ok := answer.(*wire.ResponseFrame)
+	return replyOf(answer.(*wire.ResponseFrame)) // says checkAnswer
+}
+
+// checkAnswer returns an error unless frame answers a bare request. That can be a refusal, but not of the line or of
+// the connection: whoever does not answer a bare line with another has not understood it.
+func checkAnswer(frame wire.Frame) error {
+	response, ok := frame.(*wire.ResponseFrame)
 	if !ok {
-		return nil, c.askError(ctx, &openError{"receive", notThe("response", answer)})
+		return notThe("response", frame)
 	}
-	return replyOf(response)
+	refusal := refusalIn(frame)
+	if refusal == nil {
+		return nil
+	}
+	if _, full := saturated(refusal); full || !response.Bare {
+		return refusal
+	}
+	return nil
+}
+
+// refusalIn returns what a relay says no with; nil if frame is something else.
+func refusalIn(frame wire.Frame) *wire.Error {
+	if response, ok := frame.(*wire.ResponseFrame); ok {
+		if refusal, ok := response.Response.(*wire.ErrorResponse); ok {
+			return &refusal.Error
+		}
+	}
+	return nil
 }
 
 // askError is the error of Ask for what opening ended with.
@@ -63,12 +90,9 @@ func (c *Client) askError(ctx context.Context, err *openError) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	refusal, refused := errors.AsType[*wire.Error](err)
-	if _, passes := saturated(err); refused && !passes {
-		return refusal
-	}
 	e := c.connectError(err)
-	e.Written = err.op != "connect"
+	_, refused := errors.AsType[*wire.Error](err)
+	e.Written = err.op != "connect" && !refused
 	return e
 }
 
@@ -76,7 +100,8 @@ func (c *Client) askError(ctx context.Context, err *openError) error {
 type opening struct {
 	op    string // what an error calls it
 	frame func(token wire.Secret) wire.Frame
-	late  timeoutError // what went wrong where no answer comes
+	check func(answer wire.Frame) error // nil for an answer that will do
+	late  timeoutError                  // what went wrong where no answer comes
 }
 
 // An openError is a connection that was not made, and the step that failed.
@@ -146,6 +171,9 @@ func (c *Client) attempt(ctx context.Context, o opening) (*conn, wire.Frame, *op
 	}
 	conn := c.start(stream, token)
 	answer, err := conn.open(ctx, frame, o.late)
+	if err == nil {
+		err = o.check(answer)
+	}
 	if err != nil {
 		conn.fail(err)
 		return nil, nil, &openError{o.op, err}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -131,9 +132,8 @@ func (r *resident) connect() {
 
 // remedy says what to do about a relay that gave no answer.
 func (r *resident) remedy(a association.Association, e *relayclient.Error) string {
-	if refusal, ok := errors.AsType[*wire.Error](e); ok && refusal.Code == mcptools.CodeInvalidArguments {
-		return fmt.Sprintf("The relay may be of another generation than the tools, which are for %s: choose those with %s.",
-			r.surface.relays, r.input.Flag(flagSurface))
+	if refusal, ok := errors.AsType[*wire.Error](e); ok {
+		return r.remedyOfRefusal(a, refusal)
 	}
 	if e.Kind != relayclient.Unavailable {
 		return ""
@@ -148,6 +148,24 @@ func (r *resident) remedy(a association.Association, e *relayclient.Error) strin
 	}
 	return fmt.Sprintf("Start a relay with: agentmux host relay --state-directory %s. The state directory comes from %s: if the relay uses another one, give it with --state-directory.",
 		state.Path, state.Source)
+}
+
+// credentialCodes are of the relay's refusals of an identity token.
+var credentialCodes = []string{
+	"validation_unrecognized_credential", "validation_identity_binding_mismatch", "validation_credential_required", "runtime_identity_expired",
+}
+
+// remedyOfRefusal says what to do about a relay that did not want to talk.
+func (r *resident) remedyOfRefusal(a association.Association, refusal *wire.Error) string {
+	switch {
+	case refusal.Code == mcptools.CodeInvalidArguments:
+		return fmt.Sprintf("The relay may be of another generation than the tools, which are for %s: choose those with %s.",
+			r.surface.relays, r.input.Flag(flagSurface))
+	case r.surface.credential != nil && slices.Contains(credentialCodes, refusal.Code):
+		return fmt.Sprintf("The credential of %s is read from %s whenever the relay is connected to: have the current one put there.",
+			wire.PrincipalID(a.Session, a.Bundle), r.surface.credential(a.Roots.State.Path, a.Bundle, a.Session))
+	}
+	return ""
 }
 
 // Inscribe appends to the event log. There must have been a first look.

@@ -18,6 +18,8 @@ type surface struct {
 	tools  *mcptools.Surface
 	// socket is where a relay listens for the sessions of a bundle.
 	socket func(state, bundle string) string
+	// credential is the file that holds the identity token of a session; nil where there are none.
+	credential func(state, bundle, session string) string
 	// connect returns a client for the session, which dials when it is asked for something. socket returns
 	// the path of a bundle's socket; state is the state root.
 	connect func(session, bundle, state string, socket func(bundle string) string, listen listener) relay
@@ -36,18 +38,23 @@ type listener struct {
 }
 
 var surface08 = &surface{
-	name:   "0.8",
-	relays: "agentmux 0.8 or later",
-	tools:  mcptools.Surface08,
-	socket: func(state, _ string) string { return filepath.Join(state, "relay.sock") },
+	name:       "0.8",
+	relays:     "agentmux 0.8 or later",
+	tools:      mcptools.Surface08,
+	socket:     func(state, _ string) string { return filepath.Join(state, "relay.sock") },
+	credential: credentialFile,
 	connect: func(session, bundle, state string, socket func(string) string, listen listener) relay {
 		return relayclient.New(relayclient.Config{
 			Socket:       socket(bundle),
 			Principal:    wire.PrincipalID(session, bundle),
-			Token:        relayclient.TokenFile(filepath.Join(state, "bundles", bundle, "sessions", session, "identity.psk"), listen.warn),
+			Token:        relayclient.TokenFile(credentialFile(state, bundle, session), listen.warn),
 			Reconnecting: listen.reconnecting,
 		})
 	},
+}
+
+func credentialFile(state, bundle, session string) string {
+	return filepath.Join(state, "bundles", bundle, "sessions", session, "identity.psk")
 }
 
 var surface05 = &surface{
