@@ -236,7 +236,7 @@ func TestResolveConfigRoot(t *testing.T) {
 	}{
 		{"relative", "../conf", nil, "/conf", "config_root in "},
 		{"absolute", "$ROOT/conf", nil, "/conf", "config_root in "},
-		{"blank", " ", nil, "/.config/agentmux", "default"},
+		{"blank", " ", nil, "/.config/agentmux", "the default"},
 		{"outranked", "conf", []string{"../flag"}, "/flag", "--config-directory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // SourceDefault is the source of a root that nobody named.
-const SourceDefault = "default"
+const SourceDefault = "the default"
 
 // A Root is a directory and what named it: a flag, a variable, a key of a file, or [SourceDefault].
 type Root struct {
