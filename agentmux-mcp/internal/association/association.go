@@ -94,6 +94,9 @@ func (a *Association) identify(in Input, place workspace, overrides associationF
 	bundle, err := a.Roots.Bundles().Load(a.SoughtBundle.Text)
 	if err != nil {
 		code, message := described(err)
+		if code == mcptools.CodeUnknownBundle {
+			message += fmt.Sprintf(" The configuration directory comes from %s.", a.Roots.ConfigurationSource)
+		}
 		a.refuse(a.SoughtBundle, code, a.SoughtBundle.introduction("bundle")+message)
 		return
 	}
