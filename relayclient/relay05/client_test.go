@@ -181,8 +181,8 @@ func TestWhatPasses(t *testing.T) {
 		"a conflict": hello + `< {"frame":"response","response":{"kind":"error","error":{"code":"runtime_identity_claim_conflict","message":"taken"}}}
 connection
 ` + hello + ack + ask + answer + "silence",
-		"a full queue": `< {"kind":"error","error":{"code":"runtime_connection_queue_full","message":"full","details":{"bundle_name":"demo"}}}
-` + hello + `connection
+		"a full queue": hello + `< {"kind":"error","error":{"code":"runtime_connection_queue_full","message":"full","details":{"bundle_name":"demo"}}}
+connection
 ` + hello + ack + ask + answer + "silence",
 		"a probe": hello + ack + ask + ack + answer + ack + "silence",
 	} {
